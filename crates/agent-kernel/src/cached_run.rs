@@ -23,6 +23,8 @@ use crate::run_state::{self, EncodedLabelCache, RunDelta, RunState, parse_state,
 
 /// How many runs stay in memory; an evicted run is read again from the ledger when it continues.
 const MAX_CACHED_RUNS: usize = 4_096;
+/// How many runs are evicted at once when the cache is full.
+const EVICTED_AT_ONCE: usize = MAX_CACHED_RUNS / 8;
 /// How many updates of one run may be in flight before its record is read again.
 const MAX_IN_FLIGHT: usize = 4_096;
 
@@ -203,10 +205,58 @@ impl CachedRun {
     }
 }
 
+/// The place of a run in the cache, which is empty until the run is loaded. Loading a run holds the
+/// lock of its own place only, so that no other run waits for it.
+type CachePlace = Arc<Mutex<Option<RunSlot>>>;
+
+/// The places of the cached runs, each with the number of its last use.
+#[derive(Default)]
+struct CachePlaces {
+    places: HashMap<RunId, (CachePlace, u64), RandomState>,
+    uses: u64,
+}
+
+impl CachePlaces {
+    fn place_of(&mut self, run: &RunId) -> CachePlace {
+        self.uses = self.uses.saturating_add(1);
+        if let Some((place, last_use)) = self.places.get_mut(run) {
+            *last_use = self.uses;
+            return Arc::clone(place);
+        }
+        if self.places.len() >= MAX_CACHED_RUNS {
+            self.evict();
+        }
+        let place = CachePlace::default();
+        self.places.insert(run.clone(), (Arc::clone(&place), self.uses));
+        place
+    }
+
+    /// Evicts some of the runs that nobody holds: first those without masks, since masks exist only
+    /// in memory, and of these the least recently used.
+    ///
+    /// A run that nobody holds has no running call: its state is stored, or its abandoned updates
+    /// are found by the version guards.
+    fn evict(&mut self) {
+        let mut evictable: Vec<(bool, u64, RunId)> = Vec::new();
+        for (run, (place, last_use)) in &self.places {
+            let Ok(slot) = place.try_lock() else { continue };
+            let slots = slot.as_ref().map_or(1, Arc::strong_count);
+            if Arc::strong_count(place) == 1 && slots == 1 {
+                let has_masks = slot.as_ref().is_some_and(|slot| !slot.masks.table().is_empty());
+                evictable.push((has_masks, *last_use, run.clone()));
+            }
+        }
+        evictable.sort_unstable();
+        for (_, _, run) in evictable.into_iter().take(EVICTED_AT_ONCE) {
+            self.places.remove(&run);
+        }
+    }
+}
+
 /// The cached runs of a tenant.
 pub(crate) struct RunCache {
     tenant: Tenant,
-    cached: Mutex<HashMap<RunId, RunSlot, RandomState>>,
+    cached: Mutex<CachePlaces>,
     log: Mutex<RunLog>,
     is_log_read: AtomicBool,
     revocations: Arc<Revocations>,
@@ -249,20 +299,26 @@ impl RunCache {
     /// The slot of a run; loads it from the ledger when it is not cached.
     pub(crate) fn slot(&self, run: &RunId, ledger: &dyn Ledger) -> Result<RunSlot, KernelError> {
         self.read_log(ledger)?;
-        let mut runs = self.cached.lock().map_err(|_| poisoned_run_error())?;
-        if let Some(slot) = runs.get(run) {
+        let place = self.cached.lock().map_err(|_| poisoned_run_error())?.place_of(run);
+        let mut place = place.lock().map_err(|_| poisoned_run_error())?;
+        if let Some(slot) = place.as_ref() {
             return Ok(Arc::clone(slot));
         }
-        if runs.len() >= MAX_CACHED_RUNS {
-            // A slot that nobody else holds has no running call: its state is stored, or its
-            // abandoned updates are found by the version guards.
-            runs.retain(|_, slot| Arc::strong_count(slot) > 1);
-        }
+        let slot = Arc::new(self.load(run, ledger)?);
+        *place = Some(Arc::clone(&slot));
+        Ok(slot)
+    }
+
+    /// Loads a run from the ledger. Its events are read without the lock of the log, since there
+    /// may be many.
+    fn load(&self, run: &RunId, ledger: &dyn Ledger) -> Result<RunSlotInner, KernelError> {
         let (tenant, mut cached) = (&self.tenant, CachedRun::default());
-        let mut log = self.log.lock().map_err(|_| poisoned_run_error())?;
-        let VerifiedRun { state, version, provenance } =
-            log.verify_run(run, ledger, || ledger.read(&state_key(tenant, run)))?;
-        drop(log);
+        let stored_run =
+            self.log
+                .lock()
+                .map_err(|_| poisoned_run_error())?
+                .find_run(run, ledger, || ledger.read(&state_key(tenant, run)))?;
+        let VerifiedRun { state, version, provenance } = stored_run.verify(ledger)?;
         cached.set_committed(state, version);
         let provenance = Mutex::new(provenance::read_index(tenant, run, ledger, provenance)?);
         let spent = cached.committed.meters.prompt_tokens;
@@ -272,9 +328,19 @@ impl RunCache {
         let touched = u64::from(cached.committed.label != Label::clean());
         cached.finished_calls = cached.committed.meters.tool_calls.max(touched);
         let masks = RunMasks::read(tenant, run, ledger)?;
-        let slot = Arc::new(RunSlotInner { run: Mutex::new(cached), provenance, masks });
-        runs.insert(run.clone(), Arc::clone(&slot));
-        Ok(slot)
+        Ok(RunSlotInner { run: Mutex::new(cached), provenance, masks })
+    }
+
+    /// A slot with the record of a run as it is stored, not compared with the log. Nothing may be
+    /// decided by it, so it is not cached.
+    pub(crate) fn unproven_slot(
+        &self,
+        run: &RunId,
+        ledger: &dyn Ledger,
+    ) -> Result<RunSlot, KernelError> {
+        let mut cached = CachedRun::default();
+        cached.reset(ledger.read(&state_key(&self.tenant, run))?.as_ref())?;
+        Ok(Arc::new(RunSlotInner { run: Mutex::new(cached), ..RunSlotInner::default() }))
     }
 }
 
@@ -291,97 +357,4 @@ pub(crate) fn lock_run(slot: &RunSlot) -> Option<MutexGuard<'_, CachedRun>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::revocation::RevocableLifetimes;
-
-    fn call() -> RunDelta {
-        RunDelta { tool_calls: 1, ..RunDelta::default() }
-    }
-
-    fn launch(run: &mut CachedRun) -> u64 {
-        let next = run.state().clone().apply(&call());
-        run.enqueue(call(), next)
-    }
-
-    #[test]
-    fn a_landed_step_settles_all_before_it() {
-        let mut run = CachedRun::default();
-        assert!(run.is_unstarted());
-        let steps = [launch(&mut run), launch(&mut run), launch(&mut run)];
-        assert_eq!((run.expected_version(), run.state().meters.tool_calls), (Some(3), 3));
-        run.mark_committed(steps[1]);
-        assert_eq!((run.version, run.in_flight.len(), run.committed.meters.tool_calls), (2, 1, 2));
-        run.mark_committed(steps[0]);
-        assert_eq!(run.version, 2, "it landed already");
-        assert_eq!(run.expected_version(), Some(3));
-    }
-
-    #[test]
-    fn a_refused_step_is_taken_back() {
-        let mut run = CachedRun::default();
-        let steps = [launch(&mut run), launch(&mut run)];
-        run.remove_refused(steps[0]);
-        assert_eq!((run.expected_version(), run.state().meters.tool_calls), (Some(1), 1));
-        run.remove_refused(steps[1]);
-        assert!(run.is_unstarted() && run.state() == &RunState::default());
-    }
-
-    #[test]
-    fn only_the_first_step_in_flight_is_the_next() {
-        let mut run = CachedRun::default();
-        let (first, second) = (launch(&mut run), launch(&mut run));
-        assert!(run.is_oldest_in_flight(first) && !run.is_oldest_in_flight(second));
-        run.mark_committed(first);
-        assert!(run.is_oldest_in_flight(second) && !run.is_oldest_in_flight(first));
-        run.mark_committed(second);
-        assert!(!run.is_oldest_in_flight(second));
-    }
-
-    #[test]
-    fn each_call_that_ends_has_its_number() {
-        let mut run = CachedRun::default();
-        assert_eq!(
-            [run.count_finished_call(), run.count_finished_call(), run.count_finished_call()],
-            [0, 1, 2]
-        );
-        assert_eq!(run.finished_calls(), 3);
-    }
-
-    #[test]
-    fn a_run_is_crowded_with_4_096_steps_in_flight() {
-        let mut run = CachedRun::default();
-        for _ in 0..4_095 {
-            launch(&mut run);
-        }
-        assert!(!run.is_backlogged());
-        launch(&mut run);
-        assert!(run.is_backlogged());
-    }
-
-    #[test]
-    fn a_full_memory_forgets_the_runs_that_nobody_holds() {
-        use weaver_types::SeededRandom;
-        let random = std::sync::Arc::new(SeededRandom::new(1));
-        let ledger = weaver_trace_store::MemoryLedger::with_random_id(random).unwrap();
-        let lives =
-            RevocableLifetimes { max_lifetime: Duration::ZERO, last_expiry: Timestamp::default() };
-        let revocations = Revocations::load(&Tenant::default(), &ledger, lives).unwrap();
-        let runs = RunCache::new(Tenant::default(), None, Arc::new(revocations));
-        let slot =
-            |n: usize| runs.slot(&RunId::parse(format!("run_{n}")).unwrap(), &ledger).unwrap();
-        let known = || runs.cached.lock().unwrap().len();
-        let held = slot(0);
-        for n in 1..4_096 {
-            slot(n);
-        }
-        assert_eq!(known(), 4_096);
-        slot(4_095);
-        assert_eq!(known(), 4_096, "one that is known takes no room");
-        slot(4_096);
-        assert_eq!(known(), 2);
-        assert!(Arc::ptr_eq(&slot(0), &held), "the one that is held stays");
-    }
-}
+mod tests;

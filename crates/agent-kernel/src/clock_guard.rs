@@ -60,10 +60,30 @@ impl GuardedClock {
         self.guard.rejected_wall_time(self.clock.as_ref())
     }
 
+    /// The current time, unless the wall clock is rejected now.
+    pub(crate) fn trusted_time(&self) -> Option<Timestamp> {
+        self.guard.trusted_time(self.clock.as_ref())
+    }
+
     /// Confirms the wall clock up to `until`.
     pub(crate) fn confirm(&self, until: Timestamp) {
         self.guard.confirm(until);
     }
+}
+
+/// The time for a write to a ledger that no kernel has open: that of the clock, but never below the
+/// last event. `None` when a kernel of the tenant would not trust the clock, because it is over 30
+/// days ahead of the last event and nobody has confirmed it. What is written with such a time would
+/// raise the time of the log for good.
+///
+/// # Errors
+/// [`KernelError`], when the ledger cannot be read.
+pub fn trusted_time(
+    tenant: &Tenant,
+    ledger: &dyn Ledger,
+    clock: &dyn Clock,
+) -> Result<Option<Timestamp>, KernelError> {
+    Ok(open(tenant, ledger, clock)?.trusted_time(clock))
 }
 
 /// A reading of the guarded clock.
@@ -121,6 +141,13 @@ impl ClockGuard {
         let mut inner = self.lock();
         inner.read_clock(clock);
         inner.rejected_wall_time
+    }
+
+    /// The current time, unless the wall clock is rejected now.
+    fn trusted_time(&self, clock: &dyn Clock) -> Option<Timestamp> {
+        let mut inner = self.lock();
+        let now = inner.read_clock(clock);
+        inner.rejected_wall_time.is_none().then_some(now)
     }
 
     /// Confirms the wall clock up to `until`.
@@ -288,6 +315,21 @@ mod tests {
             (guard.read(&clock).now, guard.read(&clock).expiry_time),
             (START.after(HOUR * 9), START.after(HOUR * 9))
         );
+    }
+
+    #[test]
+    fn a_clock_that_is_rejected_gives_no_trusted_time() {
+        let clock = ManualClock::new(START);
+        let guard = guard(&clock);
+        clock.advance(HOUR);
+        assert_eq!(guard.trusted_time(&clock), Some(START.after(HOUR)));
+        clock.set(START.after(HOUR * 24 * 400));
+        assert_eq!(guard.trusted_time(&clock), None);
+        clock.set(START.after(HOUR * 2));
+        assert_eq!(guard.trusted_time(&clock), Some(START.after(HOUR * 2)), "set right");
+        clock.set(START.after(HOUR * 24 * 400));
+        guard.confirm(START.after(HOUR * 24 * 401));
+        assert_eq!(guard.trusted_time(&clock), Some(START.after(HOUR * 24 * 400)));
     }
 
     #[test]

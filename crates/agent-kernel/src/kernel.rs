@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weaver_firewall::{Firewall, Session};
 use weaver_policy::PolicySet;
 use weaver_types::ledger::Ledger;
-use weaver_types::{CallId, Principal, RunContext, RunError, RunSettings};
+use weaver_types::{CallId, Principal, RunContext, RunError, RunSettings, Timestamp};
 
 use crate::approval::ApprovalRequests;
 use crate::cached_run::lock_run;
@@ -89,6 +89,13 @@ impl Kernel {
     #[must_use]
     pub fn firewall(&self) -> &Firewall {
         &self.context.firewall
+    }
+
+    /// The current time; `None` while the wall clock has jumped ahead and no operator has confirmed
+    /// it. Whatever else writes to the ledger uses this time, and waits while there is none.
+    #[must_use]
+    pub fn trusted_time(&self) -> Option<Timestamp> {
+        self.context.clock.trusted_time()
     }
 
     /// The ledger.

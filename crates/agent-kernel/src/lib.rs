@@ -81,6 +81,7 @@ pub use call_stream::CallStream;
 pub use caller::{Call, Caller};
 pub use canonical_arguments::MAX_ARGUMENTS;
 pub use chunk_queue::ChunkSender;
+pub use clock_guard::trusted_time;
 pub use contract_check::{
     Baseline, BaselineApproval, BaselineError, BaselineReadError, BaselineState, Baselines,
     ContractComparison, ContractState, KERNEL_TOOL_SURFACE, MAX_BASELINES,

@@ -37,6 +37,42 @@ pub(crate) struct RunLog {
     pending_revocations: Vec<LoggedRevocation>,
 }
 
+/// A run as its record says, and where its events are. Nothing is verified yet.
+#[derive(Debug, Default)]
+pub(crate) struct StoredRun {
+    state: RunState,
+    /// The version of its record, 0 if there is none.
+    version: u64,
+    event_seqs: Vec<u64>,
+    /// How many of the events were in the log before the record was read.
+    before: usize,
+    indexed_from: u64,
+}
+
+impl StoredRun {
+    /// Reads the run's events and verifies the record against them.
+    pub(crate) fn verify(self, ledger: &dyn Ledger) -> Result<VerifiedRun, KernelError> {
+        // Without a record and events, the run starts now.
+        if self.version == 0 && self.before == 0 {
+            return Ok(VerifiedRun::default());
+        }
+        let events = RunEvents::read(&self.event_seqs, self.before, ledger)?;
+        match events.fault(&self.state, self.indexed_from) {
+            None => Ok(VerifiedRun {
+                state: self.state,
+                version: self.version,
+                provenance: events.provenance(),
+            }),
+            Some(fault) => Err(KernelError::StoredRecord {
+                what: "a run",
+                problem: format!(
+                    "{fault}; begin another run, and look at the ledger with `weaver trace verify`"
+                ),
+            }),
+        }
+    }
+}
+
 /// A run whose record was verified against the log.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct VerifiedRun {
@@ -48,13 +84,13 @@ pub(crate) struct VerifiedRun {
 }
 
 impl RunLog {
-    /// Reads a run and verifies its record against the log. `record` reads the record.
-    pub(crate) fn verify_run(
+    /// Finds the events of a run and reads its record with `record`.
+    pub(crate) fn find_run(
         &mut self,
         run: &RunId,
         ledger: &dyn Ledger,
         record: impl FnOnce() -> Result<Option<Record>, LedgerError>,
-    ) -> Result<VerifiedRun, KernelError> {
+    ) -> Result<StoredRun, KernelError> {
         if self.indexed_to.is_none() {
             self.index_new_events(ledger)?;
         }
@@ -66,22 +102,13 @@ impl RunLog {
             Some(record) => (parse_state(&record.value)?, record.version),
             None => (RunState::default(), 0),
         };
-        // Without a record and events, the run starts now.
         if version == 0 && before == 0 {
-            return Ok(VerifiedRun::default());
+            return Ok(StoredRun::default());
         }
         // Events since the last reading may be in the record, or list provenance records.
         self.index_new_events(ledger)?;
-        let events = self.read_run_events(run, ledger, before)?;
-        match events.fault(&state, self.indexed_from) {
-            None => Ok(VerifiedRun { state, version, provenance: events.provenance() }),
-            Some(fault) => Err(KernelError::StoredRecord {
-                what: "a run",
-                problem: format!(
-                    "{fault}; begin another run, and look at the ledger with `weaver trace verify`"
-                ),
-            }),
-        }
+        let event_seqs = self.event_seqs.get(run).cloned().unwrap_or_default();
+        Ok(StoredRun { state, version, event_seqs, before, indexed_from: self.indexed_from })
     }
 
     /// Indexes the log the first time; returns the revocations found, once.
@@ -93,37 +120,6 @@ impl RunLog {
             self.index_new_events(ledger)?;
         }
         Ok(std::mem::take(&mut self.pending_revocations))
-    }
-
-    /// Reads the events of a run; the first `before` of them were indexed before its record was
-    /// read.
-    fn read_run_events(
-        &self,
-        run: &RunId,
-        ledger: &dyn Ledger,
-        before: usize,
-    ) -> Result<RunEvents, KernelError> {
-        let mut run_events = RunEvents::default();
-        let places = self.event_seqs.get(run).map(Vec::as_slice).unwrap_or_default();
-        let mut page: Vec<StoredEvent> = Vec::new();
-        for (number, seq) in places.iter().enumerate() {
-            if page.last().is_none_or(|last| last.seq < *seq) {
-                // Events of one run are close together, so one page often has several of them.
-                let ahead = places.get(number..).unwrap_or_default();
-                let close =
-                    ahead.iter().take_while(|next| **next < seq.saturating_add(MAX_SEQ_DISTANCE));
-                let last = close.last().copied().unwrap_or(*seq);
-                let count = usize::try_from(last.saturating_sub(*seq)).unwrap_or(0) + 1;
-                page = ledger.events(*seq, count)?;
-            }
-            let event = page.iter().find(|event| event.seq == *seq);
-            let Some(event) = event else { continue };
-            run_events.add(event)?;
-            if number < before {
-                run_events.min_changes = run_events.changes.len();
-            }
-        }
-        Ok(run_events)
     }
 
     /// Indexes the events since the last reading.
@@ -219,6 +215,31 @@ struct RunEvents {
 }
 
 impl RunEvents {
+    /// Reads the events with these numbers; the first `before` of them were indexed before the
+    /// record of their run was read.
+    fn read(places: &[u64], before: usize, ledger: &dyn Ledger) -> Result<Self, KernelError> {
+        let mut run_events = Self::default();
+        let mut page: Vec<StoredEvent> = Vec::new();
+        for (number, seq) in places.iter().enumerate() {
+            if page.last().is_none_or(|last| last.seq < *seq) {
+                // Events of one run are close together, so one page often has several of them.
+                let ahead = places.get(number..).unwrap_or_default();
+                let close =
+                    ahead.iter().take_while(|next| **next < seq.saturating_add(MAX_SEQ_DISTANCE));
+                let last = close.last().copied().unwrap_or(*seq);
+                let count = usize::try_from(last.saturating_sub(*seq)).unwrap_or(0) + 1;
+                page = ledger.events(*seq, count)?;
+            }
+            let event = page.iter().find(|event| event.seq == *seq);
+            let Some(event) = event else { continue };
+            run_events.add(event)?;
+            if number < before {
+                run_events.min_changes = run_events.changes.len();
+            }
+        }
+        Ok(run_events)
+    }
+
     fn add(&mut self, event: &StoredEvent) -> Result<(), KernelError> {
         self.has_events = true;
         self.has_start |= parse_header(event)?.kind == EventKind::RunStarted.as_str();

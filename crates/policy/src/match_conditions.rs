@@ -231,6 +231,14 @@ impl MatchConditions {
         out
     }
 
+    /// Whether these conditions ask for more of the capability than its id.
+    pub(crate) fn read_capability(&self) -> bool {
+        let reads_more = |(field, condition): (MatchField, FieldCondition<'_>)| {
+            field.of_capability && field.name != "capability" && !condition.is_empty()
+        };
+        self.fields().any(reads_more) || self.nested().any(Self::read_capability)
+    }
+
     /// The directly nested conditions, under `any`, `not` and `unless`.
     pub fn nested(&self) -> impl Iterator<Item = &MatchConditions> {
         let excluded = [&self.not, &self.unless].into_iter().flatten().map(|one| &**one);

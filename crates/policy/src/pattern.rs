@@ -24,6 +24,11 @@ impl Pattern {
         self.0.matches(name)
     }
 
+    /// Whether the whole of a text matches, without regard to case.
+    pub(crate) fn matches_any_case(&self, text: &FoldedText) -> bool {
+        Glob::parse(&fold_case(self.as_str())).is_ok_and(|glob| glob.matches(&text.0))
+    }
+
     /// The pattern as written.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -33,6 +38,20 @@ impl Pattern {
     pub(crate) fn glob(&self) -> &Glob {
         &self.0
     }
+}
+
+/// A text without its case, to be matched against patterns.
+pub(crate) struct FoldedText(String);
+
+impl FoldedText {
+    pub(crate) fn of(text: &str) -> Self {
+        Self(fold_case(text))
+    }
+}
+
+/// Folds the case as file systems without it do, so that `ſ` is `s`.
+fn fold_case(text: &str) -> String {
+    text.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
 impl Serialize for Pattern {

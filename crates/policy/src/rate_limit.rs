@@ -74,6 +74,13 @@ impl RateLimit {
         Self { matches: self.matches.restricted_to_logged_fields(roles_are_known), ..self.clone() }
     }
 
+    /// Whether it depends on more of a capability than its id. Only then must the capability be
+    /// known to count a call.
+    #[must_use]
+    pub fn reads_capability(&self) -> bool {
+        self.matches.read_capability()
+    }
+
     /// How many calls a principal with these roles may make: the largest number that applies.
     #[must_use]
     pub fn max_calls_for(&self, roles: &BTreeSet<String>) -> u32 {

@@ -117,6 +117,8 @@ pub struct Signal {
     pub severity: Severity,
     /// The subject.
     pub subject: SignalSubject,
-    /// The details, for people. Escaped and truncated wherever it is shown.
+    /// The details, for people. Escaped and truncated wherever it is shown. An approval releases a
+    /// call only from the signals that its approvers saw, with these details: a measured figure here
+    /// would make every grant void as soon as it moves.
     pub detail: String,
 }

@@ -83,7 +83,7 @@ impl ApprovalRequests {
                 self.end_refused_request(request, end, ReasonCode::ApprovalDenied, &detail).await
             }
             Some(Some(Err(error))) => {
-                let detail = error.to_string();
+                let detail = error_text(&self.context.firewall, &error.to_string());
                 self.end_refused_request(request, revoked(), ReasonCode::InternalError, &detail)
                     .await
             }

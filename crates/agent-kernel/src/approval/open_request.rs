@@ -1,5 +1,7 @@
 //! Opens approval requests, and finds out what became of one whose call was dropped.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use weaver_types::ledger::{Batch, Durability, NewEvent};
 use weaver_types::{
@@ -16,6 +18,10 @@ use crate::canonical_arguments::CanonicalArguments;
 use crate::event_payload::{EventPayload, error_text, record_arguments};
 use crate::recorder::RunUpdate;
 use crate::run_state::RunDelta;
+
+/// When a call may try again that no request can be opened for, because all runs together have too
+/// many.
+const TOTAL_LIMIT_WAIT: Duration = Duration::from_secs(60);
 
 /// The call that opens a request, and its caller.
 #[derive(Clone, Copy)]
@@ -95,14 +101,17 @@ impl ApprovalRequests {
                 return boxed_denial(CheckKind::Limit, ReasonCode::InvalidArguments, detail);
             }
         };
-        let now = self.context.now();
-        // For the limit of one run only requests of that run count: others free no place here, and
-        // their deadlines must not be disclosed to this run.
-        let all = self.holds.all().into_iter();
-        let counted = all.filter(|hold| limit != HoldLimit::Run || hold.open.request.run == *run);
-        let first = counted.map(|hold| hold.open.request.deadline).min();
-        let wait = first.map_or(0, |deadline| deadline.since(now).as_millis());
-        let retry_after_ms = u64::try_from(wait).unwrap_or(u64::MAX);
+        // The deadlines of other runs must not be disclosed to this one.
+        let wait = match limit {
+            HoldLimit::Run => {
+                let all = self.holds.all().into_iter().map(|hold| hold.open);
+                let own = all.filter(|open| open.request.run == *run);
+                let first = own.map(|open| open.request.deadline).min();
+                first.map_or(Duration::ZERO, |deadline| deadline.since(self.context.now()))
+            }
+            HoldLimit::Total | HoldLimit::TooLarge => TOTAL_LIMIT_WAIT,
+        };
+        let retry_after_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let mut denial = boxed_denial(CheckKind::Limit, ReasonCode::RateLimited, detail);
         denial.discharge = Remedy::Wait { retry_after_ms };
         denial

@@ -53,6 +53,8 @@ pub(crate) enum HoldLookup {
     NotFound,
     Open(HoldEntry),
     Denied(EndedHold),
+    /// So many calls with other arguments were denied that none is asked about before this time.
+    TooManyDenied(Timestamp),
 }
 
 /// The result of reserving a place for a new hold.
@@ -151,11 +153,13 @@ impl HoldTable {
             .flatten()
             .filter(|e| is_denied(e, now))
             .collect();
+        let same = denied.iter().find(|e| e.commit == commitment(&e.nonce, &arguments.bytes));
+        if let Some(ended) = same {
+            return Some(HoldLookup::Denied(EndedHold::clone(ended)));
+        }
         let is_full = denied.len() >= MAX_DENIALS_PER_KEY;
-        let same = denied
-            .into_iter()
-            .find(|e| is_full || e.commit == commitment(&e.nonce, &arguments.bytes));
-        Some(same.map_or(HoldLookup::NotFound, |ended| HoldLookup::Denied(ended.clone())))
+        let until = denied.iter().map(|ended| ended.deadline).min().filter(|_| is_full);
+        Some(until.map_or(HoldLookup::NotFound, HoldLookup::TooManyDenied))
     }
 
     /// The ids of all open requests.

@@ -10,6 +10,7 @@ use weaver_types::{
 };
 
 use super::PolicyDecisionPoint;
+use crate::event_payload::error_text;
 use crate::precondition::{MAX_OBSERVATION_BYTES, PreconditionError};
 
 impl PolicyDecisionPoint {
@@ -34,6 +35,7 @@ impl PolicyDecisionPoint {
                     return Err(Box::new(check_result.with_remedy(Remedy::Arguments)));
                 }
                 Err(error) => {
+                    let error = error_text(&self.context.firewall, &error.to_string());
                     let detail = format!("{precondition}: {error}");
                     return Err(Box::new(precondition_denial(&detail)));
                 }

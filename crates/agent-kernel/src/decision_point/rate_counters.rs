@@ -7,8 +7,8 @@ use std::sync::{Mutex, RwLock};
 use weaver_policy::{PolicyQuery, PolicySet, RateLimit, RateLimitWindows, RuleEnforcement};
 use weaver_types::ledger::Ledger;
 use weaver_types::{
-    AgentId, CapabilityId, CapabilityRequest, CheckResult, EventKind, Principal, PrincipalId,
-    RunId, Tenant, Timestamp,
+    AgentId, AllowedAgents, Capability, CapabilityDraft, CapabilityId, CapabilityRequest,
+    CheckResult, Effects, EventKind, Principal, PrincipalId, RunId, Tenant, Timestamp,
 };
 
 use crate::error::KernelError;
@@ -28,11 +28,19 @@ struct PastCall {
     run: RunId,
 }
 
-/// The counters of recent allowed calls. Calls from before the kernel was opened are counted as
-/// soon as their capability is registered again.
+/// The calls from before this kernel was opened that are not counted against all limits yet.
+struct UncountedCalls {
+    by_capability: BTreeMap<CapabilityId, Vec<PastCall>>,
+    /// Whether the limits that need only the id of a capability count them.
+    counted_by_id: bool,
+}
+
+/// The counters of recent allowed calls. Calls from before the kernel was opened are counted with
+/// the first check; limits that depend on more than the id of their capability count them as soon
+/// as it is registered again.
 pub(crate) struct RateCounters {
     windows: RwLock<RateLimitWindows>,
-    uncounted_calls: Mutex<BTreeMap<CapabilityId, Vec<PastCall>>>,
+    uncounted_calls: Mutex<UncountedCalls>,
     /// Whether all earlier calls are counted.
     all_past_counted: AtomicBool,
 }
@@ -68,7 +76,10 @@ impl RateCounters {
         Ok(Self {
             windows: RwLock::new(RateLimitWindows::new()),
             all_past_counted: AtomicBool::new(past.is_empty()),
-            uncounted_calls: Mutex::new(past),
+            uncounted_calls: Mutex::new(UncountedCalls {
+                by_capability: past,
+                counted_by_id: false,
+            }),
         })
     }
 
@@ -119,7 +130,7 @@ impl RateCounters {
         }
     }
 
-    /// Counts earlier calls whose capability is registered by now.
+    /// Counts earlier calls, as far as their capability is known by now.
     fn count_past_calls(
         &self,
         policy: &PolicySet,
@@ -131,39 +142,77 @@ impl RateCounters {
         }
         let mut past = self.uncounted_calls.lock().ok()?;
         let mut windows = self.windows.write().ok()?;
-        // The log does not have everything that a limit may depend on; what is missing counts as a
-        // match, since a limit only tightens.
-        let logged = |roles_are_known: bool| -> Vec<RateLimit> {
-            policy
-                .limits()
-                .iter()
-                .map(|limit| limit.restricted_to_logged_fields(roles_are_known))
-                .collect()
-        };
-        let (of_named, of_others) = (logged(true), logged(false));
-        past.retain(|id, calls| {
+        let by_id = LoggedLimits::of(policy, |limit| !limit.reads_capability());
+        let by_capability = LoggedLimits::of(policy, RateLimit::reads_capability);
+        if !past.counted_by_id {
+            for (id, calls) in &past.by_capability {
+                // The limits that count here read nothing but its id.
+                let mut draft = CapabilityDraft::new(
+                    id.clone(),
+                    "past call",
+                    Effects::UNDECLARED,
+                    AllowedAgents::Any,
+                );
+                draft.description = "a call from before the start".to_owned();
+                let Ok(capability) = draft.build() else { continue };
+                for call in calls {
+                    by_id.record(&mut windows, policy, tenant, &capability, call);
+                }
+            }
+            past.counted_by_id = true;
+        }
+        past.by_capability.retain(|id, calls| {
             let Some(entry) = registry.get(id) else { return true };
             let Ok(capability) = entry.effective(policy) else { return true };
             for call in std::mem::take(calls) {
-                let named = policy.principal(&call.principal);
-                let limits = if named.is_some() { &of_named } else { &of_others };
-                let principal = Principal {
-                    tenant: tenant.clone(),
-                    agent: call.agent,
-                    ..named.unwrap_or_else(|| Principal::new(call.principal))
-                };
-                let request = CapabilityRequest::new(id.clone(), "");
-                let query = PolicyQuery {
-                    now: call.at,
-                    run: Some(&call.run),
-                    ..PolicyQuery::new(&capability, &principal, &request)
-                };
-                windows.record(&query, limits);
+                by_capability.record(&mut windows, policy, tenant, &capability, &call);
             }
             false
         });
-        self.all_past_counted.store(past.is_empty(), Ordering::Release);
+        self.all_past_counted.store(past.by_capability.is_empty(), Ordering::Release);
         Some(())
+    }
+}
+
+/// Limits with the conditions that the log can answer. What is missing in it counts as a match,
+/// since a limit only tightens.
+struct LoggedLimits {
+    /// For principals that the policy names, whose roles are known.
+    of_named: Vec<RateLimit>,
+    of_others: Vec<RateLimit>,
+}
+
+impl LoggedLimits {
+    fn of(policy: &PolicySet, accepts: impl Fn(&RateLimit) -> bool) -> Self {
+        let logged = |roles_are_known: bool| -> Vec<RateLimit> {
+            let limits = policy.limits().iter().filter(|limit| accepts(limit));
+            limits.map(|limit| limit.restricted_to_logged_fields(roles_are_known)).collect()
+        };
+        Self { of_named: logged(true), of_others: logged(false) }
+    }
+
+    fn record(
+        &self,
+        windows: &mut RateLimitWindows,
+        policy: &PolicySet,
+        tenant: &Tenant,
+        capability: &Capability,
+        call: &PastCall,
+    ) {
+        let named = policy.principal(&call.principal);
+        let limits = if named.is_some() { &self.of_named } else { &self.of_others };
+        let principal = Principal {
+            tenant: tenant.clone(),
+            agent: call.agent.clone(),
+            ..named.unwrap_or_else(|| Principal::new(call.principal.clone()))
+        };
+        let request = CapabilityRequest::new(capability.id().clone(), "");
+        let query = PolicyQuery {
+            now: call.at,
+            run: Some(&call.run),
+            ..PolicyQuery::new(capability, &principal, &request)
+        };
+        windows.record(&query, limits);
     }
 }
 

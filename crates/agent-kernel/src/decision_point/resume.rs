@@ -76,6 +76,14 @@ impl PolicyDecisionPoint {
                 let reason = ReasonCode::ApprovalDenied;
                 return ResumeOutcome::with_denial(call.decision, CheckKind::Rule, reason, &detail);
             }
+            Some(HoldLookup::TooManyDenied(until)) => {
+                let detail = format!(
+                    "too many calls of this tool were denied in this run; another can be requested \
+                     from {until}"
+                );
+                let reason = ReasonCode::ApprovalDenied;
+                return ResumeOutcome::with_denial(call.decision, CheckKind::Rule, reason, &detail);
+            }
             Some(HoldLookup::NotFound) => {
                 ResumeOutcome::new(call.decision.clone(), HoldState::Openable { supersedes: None })
             }

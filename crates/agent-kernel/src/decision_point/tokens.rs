@@ -188,17 +188,23 @@ impl PolicyDecisionPoint {
         if self.context.clock_reading().expiry_time >= claims.expires_at {
             return Err(ReasonCode::TokenExpired);
         }
-        let policy = self.context.policy();
-        let (now, then) = (policy.basis(), decision.basis());
-        if (now.policy, now.contracts) != (then.policy, then.contracts) {
+        if !self.is_policy_unchanged(decision) {
             return Err(ReasonCode::PolicyChanged);
         }
+        let policy = self.context.policy();
         let entry = self.context.registry.get(&claims.capability).ok_or(ReasonCode::NotFound)?;
         let capability = entry.effective(&policy).map_err(|_| ReasonCode::NotFound)?;
         if capability.fingerprint() != claims.fingerprint {
             return Err(ReasonCode::ContractChanged);
         }
         Ok(())
+    }
+
+    /// True when policy and contracts are those of the decision.
+    pub(crate) fn is_policy_unchanged(&self, decision: &Decision) -> bool {
+        let policy = self.context.policy();
+        let (now, then) = (policy.basis(), decision.basis());
+        (now.policy, now.contracts) == (then.policy, then.contracts)
     }
 
     /// True when the grant behind these claims was revoked.

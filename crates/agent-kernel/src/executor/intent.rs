@@ -22,7 +22,7 @@ use crate::recorder::{OpenCall, OpenCallGuard, ProvenanceUpdate, RunUpdate, RunU
 use crate::results::result_label;
 use crate::run_state::RunDelta;
 
-/// How often the use of a standing approval is tried when other calls use it too.
+/// How often the use of an approval is tried when others use or answer it too.
 const MAX_TRIES: usize = 1_024;
 
 impl CallExecutor {
@@ -44,9 +44,12 @@ impl CallExecutor {
                 Err(IntentFailure::StandingConflict) => {
                     self.reload_standing_release(invocation, release.as_deref_mut())?;
                 }
+                Err(IntentFailure::RequestConflict) => {
+                    self.reload_request_release(invocation, release.as_deref_mut())?;
+                }
             }
         }
-        let detail = "the standing approval changes too fast; try again";
+        let detail = "the approval changes too fast; try again";
         let reason = ReasonCode::LedgerUnavailable;
         Err(Box::new(system_denial(invocation, reason, detail)))
     }
@@ -71,10 +74,8 @@ impl CallExecutor {
         let refused = |decision: Decision| IntentFailure::Denied(Box::new(decision));
         Err(match (conflict_namespace(&error), release) {
             (Some(Namespace::Standing), Some(_)) => IntentFailure::StandingConflict,
-            (Some(Namespace::Hold), Some(HoldRelease::Request { hold, .. })) => {
-                // The call that used the request may not have updated the table yet.
-                let _ = self.approvals.reload_request(&hold.open.request.id, hold);
-                refused(release_used_up(invocation))
+            (Some(Namespace::Hold), Some(HoldRelease::Request { .. })) => {
+                IntentFailure::RequestConflict
             }
             _ => refused(intent_denial(invocation, &error)),
         })
@@ -91,6 +92,10 @@ impl CallExecutor {
         if self.decision_point.is_revoked(invocation.claims) {
             let detail = "the grant was revoked";
             return Err(refused(system_denial(invocation, ReasonCode::TokenRevoked, detail)));
+        }
+        if !self.decision_point.is_policy_unchanged(&invocation.decision) {
+            let detail = "the policy has changed since the decision; ask again";
+            return Err(refused(system_denial(invocation, ReasonCode::PolicyChanged, detail)));
         }
         let (open, call) = (open_call_record(invocation), invocation.call.clone());
         let used = match release {
@@ -170,6 +175,26 @@ impl CallExecutor {
                 Err(Box::new(system_denial(invocation, reason, error.to_string())))
             }
         }
+    }
+
+    /// Reads the request of a call again that somebody has answered or used meanwhile. Another
+    /// answer takes nothing from a grant.
+    fn reload_request_release(
+        &self,
+        invocation: &AuthorizedInvocation<'_>,
+        release: Option<&mut HoldRelease>,
+    ) -> Result<(), Box<Decision>> {
+        if let Some(HoldRelease::Request { hold, .. }) = release {
+            let id = hold.open.request.id.clone();
+            // Whoever changed the request may not have updated the table yet.
+            let _ = self.approvals.reload_request(&id, hold);
+            let newer = self.approvals.holds.get(&id).filter(|now| now.version > hold.version);
+            if let Some(newer) = newer {
+                *hold = newer;
+                return Ok(());
+            }
+        }
+        Err(Box::new(release_used_up(invocation)))
     }
 
     fn intent_batch(
@@ -268,6 +293,8 @@ enum IntentFailure {
     Denied(Box<Decision>),
     /// Another call used the same standing approval first.
     StandingConflict,
+    /// The request was answered once more, used or ended first.
+    RequestConflict,
 }
 
 fn conflict_namespace(error: &RunUpdateError) -> Option<Namespace> {

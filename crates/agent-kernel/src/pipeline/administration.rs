@@ -14,7 +14,8 @@ use crate::signed_files::SignedFileOutcome;
 use crate::token::KeyRing;
 
 impl Kernel {
-    /// Puts another policy in force. From now on tokens made under the old policy are refused.
+    /// Puts another policy in force. From now on tokens made under the old policy are refused, and
+    /// so is a call that was decided under it and whose intent is not committed yet.
     /// Every open request is evaluated again: one that is still held with the same authority is
     /// superseded by a linked request, any other is closed.
     ///

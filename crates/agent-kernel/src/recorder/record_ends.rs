@@ -71,28 +71,36 @@ impl RunRecorder {
         unrecorded: &UnrecordedEnd,
     ) -> Result<(), RunUpdateError> {
         let UnrecordedEnd { call, open, end } = unrecorded;
-        let malformed = |problem: String| LedgerError::Malformed(problem);
-        let slot = self.slot(&open.run).map_err(|error| malformed(error.to_string()))?;
+        let malformed = LedgerError::Malformed;
         let (delta, batch) = self
             .early_end_batch(call, open, *end)
             .ok_or_else(|| malformed("the end of a call has no recordable form".to_owned()))?;
-        match self
-            .commit_run_update(RunUpdate::without_caller(&open.run, &slot, delta, batch))
-            .await
-        {
-            Ok(()) => {
-                if let Some(session) = lock_run(&slot).and_then(|run| run.session().cloned()) {
-                    session.charge(open.tokens);
-                }
-                Ok(())
-            }
+        match self.commit_early_end(open, delta, batch).await {
             // The end was recorded after all.
             Err(RunUpdateError::Ledger(LedgerError::Conflict { key }))
                 if key.namespace == Namespace::OpenCall =>
             {
                 Ok(())
             }
-            Err(error) => Err(error),
+            committed => committed,
         }
+    }
+
+    /// Commits the end of a call whose end nobody saw. A run that cannot be proven gets it too, on
+    /// top of its record as it is: the run stays denied, and its call keeps nothing else waiting.
+    pub(super) async fn commit_early_end(
+        &self,
+        open: &OpenCall,
+        delta: RunDelta,
+        batch: Batch,
+    ) -> Result<(), RunUpdateError> {
+        let unproven = |_| self.runs.unproven_slot(&open.run, self.context.ledger.as_ref());
+        let slot = self.slot(&open.run).or_else(unproven);
+        let slot = slot.map_err(|error| LedgerError::Malformed(error.to_string()))?;
+        self.commit_run_update(RunUpdate::without_caller(&open.run, &slot, delta, batch)).await?;
+        if let Some(session) = lock_run(&slot).and_then(|run| run.session().cloned()) {
+            session.charge(open.tokens);
+        }
+        Ok(())
     }
 }

@@ -5,9 +5,7 @@ use weaver_types::ledger::{MAX_PAGE, Namespace};
 
 use super::RunRecorder;
 use super::open_call::OpenCall;
-use super::run_update::RunUpdate;
 use super::unrecorded_ends::EarlyEnd;
-use crate::cached_run::lock_run;
 use crate::error::KernelError;
 use crate::wait::block_on;
 
@@ -30,16 +28,10 @@ impl RunRecorder {
         let stored = |problem: String| KernelError::StoredRecord { what: "an open call", problem };
         let call = CallId::parse(id).map_err(|error| stored(error.to_string()))?;
         let open = OpenCall::parse(value)?;
-        let slot = self.slot(&open.run)?;
         let (delta, batch) = self
             .early_end_batch(&call, &open, EarlyEnd::UNKNOWN)
             .ok_or_else(|| stored("it has no recordable form".to_owned()))?;
-        let (run, slot) = (&open.run, &slot);
-        let update = RunUpdate::without_caller(run, slot, delta, batch);
-        block_on(self.commit_run_update(update)).map_err(|error| stored(error.to_string()))?;
-        if let Some(session) = lock_run(slot).and_then(|run| run.session().cloned()) {
-            session.charge(open.tokens);
-        }
-        Ok(())
+        block_on(self.commit_early_end(&open, delta, batch))
+            .map_err(|error| stored(error.to_string()))
     }
 }

@@ -100,7 +100,8 @@ fn record(calls: u64) -> Record {
 
 /// So many calls that a run is known to have made, or what is wrong with its record.
 fn proven(log: &mut RunLog, events: &Events, of: &str, stored: Option<u64>) -> String {
-    match log.verify_run(&run(of), events, || Ok(stored.map(record))) {
+    let found = log.find_run(&run(of), events, || Ok(stored.map(record)));
+    match found.and_then(|stored| stored.verify(events)) {
         Ok(run) => format!("{} at {}", run.state.meters.tool_calls, run.version),
         Err(error) => {
             let text = error.to_string();
@@ -280,7 +281,7 @@ fn a_header_that_cannot_be_read_is_an_error_and_not_a_run_without_events() {
     let events = Events::default();
     events.calls("run_1", 1);
     events.all.lock().unwrap()[1].header = b"{".to_vec();
-    let error = RunLog::default().verify_run(&run("run_1"), &events, || Ok(None)).unwrap_err();
+    let error = RunLog::default().find_run(&run("run_1"), &events, || Ok(None)).unwrap_err();
     assert!(error.to_string().contains("number 1 has no readable header"), "{error}");
 }
 
@@ -300,7 +301,8 @@ fn digests_that_came_since_the_last_look_are_known() {
     let said = json!({ "run": { "provenance": [digest] } });
     events.add(Some("run_1"), "run.user_said", Some(said));
     let stored = Record { version: 3, ..record(1) };
-    let known = log.verify_run(&run("run_1"), &events, || Ok(Some(stored))).unwrap();
+    let known = log.find_run(&run("run_1"), &events, || Ok(Some(stored))).unwrap();
+    let known = known.verify(&events).unwrap();
     assert_eq!(known.provenance, HashSet::from([digest]));
 }
 

@@ -8,7 +8,7 @@ use weaver_policy::approval::{
 };
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, NewEvent, RecordKey};
 use weaver_types::{
-    ApprovalRequestId, DecisionKey, Digest, EventKind, ReasonCode, RunId, Timestamp,
+    ApprovalRequestId, DecisionKey, Digest, EventKind, ReasonCode, RunId, Tenant, Timestamp,
 };
 
 use super::{SignedFileError, SignedFileOutcome, SignedFileReceiver};
@@ -39,7 +39,7 @@ impl SignedFileReceiver {
             // An unreadable record counts as seen, so that a statement is never applied twice.
             self.context
                 .ledger
-                .read(&self.statement_key(digest))
+                .read(&Self::statement_key(digest))
                 .map_or(true, |record| record.is_some())
         };
         let moment = approval_limits::receipt_time(&policy, now);
@@ -47,7 +47,7 @@ impl SignedFileReceiver {
             verify_operator_statement(keys, &self.approvals.log_id, signed, moment, is_used)?;
         let expires_at = statement.at.after(OPERATOR_STATEMENT_MAX_AGE + MAX_SKEW + MAX_SKEW);
         let extra = Batch::new(Durability::Disk).create(
-            self.statement_key(&digest),
+            Self::statement_key(&digest),
             b"1".to_vec(),
             Some(expires_at),
         );
@@ -76,8 +76,10 @@ impl SignedFileReceiver {
         }
     }
 
-    fn statement_key(&self, digest: &Digest) -> RecordKey {
-        RecordKey::new(self.context.settings.tenant.clone(), Namespace::Received, digest.to_hex())
+    /// The record that a statement was accepted. A statement names its log and no tenant, so the
+    /// record belongs to none: accepted by one kernel on the log, it is used up for all.
+    fn statement_key(digest: &Digest) -> RecordKey {
+        RecordKey::new(Tenant::default(), Namespace::Received, digest.to_hex())
     }
 
     async fn confirm_clock(

@@ -39,6 +39,23 @@ fn the_requests_of_a_run_are_bounded() {
 }
 
 #[test]
+fn the_requests_of_all_runs_are_bounded_and_tell_no_other_run_when_they_end() {
+    let desk = Desk::new();
+    for _ in 0..16 {
+        let run = desk.world.run();
+        for n in 0..64 {
+            let done = desk.world.call(&run, &desk.who, &numbered(n));
+            assert_eq!(done.decision.verdict(), Verdict::Hold);
+        }
+        desk.world.clock.advance(Duration::from_millis(1_234));
+    }
+    let refused = desk.call(&numbered(0));
+    assert_eq!(answer(&refused), (Verdict::Deny, ReasonCode::RateLimited));
+    let said = refused.decision.obstacles().next().unwrap().discharge.clone();
+    assert_eq!(said, Remedy::Wait { retry_after_ms: 60_000 });
+}
+
+#[test]
 fn what_is_too_large_to_be_read_by_a_person_is_refused() {
     let desk = Desk::new();
     let large = Asked::new("git.push").with(json!({ "text": "x".repeat(600 * 1_024) }));
@@ -56,6 +73,10 @@ fn many_refusals_at_one_place_refuse_the_rest() {
     }
     let other = desk.call(&numbered(99));
     assert_eq!(answer(&other), (Verdict::Deny, ReasonCode::ApprovalDenied));
+    let said = other.decision.detail();
+    assert!(said.contains("too many calls") && !said.contains("very call"), "{said}");
+    let same = desk.call(&numbered(3));
+    assert!(same.decision.detail().contains("for this very call was denied"), "{same:?}");
     desk.world.clock.advance(15 * MINUTE + Duration::from_secs(1));
     assert_eq!(desk.call(&numbered(99)).decision.verdict(), Verdict::Hold);
 }

@@ -99,6 +99,18 @@ fn every_other_answer_ends_the_request_and_says_so() {
     }
 }
 
+#[test]
+fn the_error_of_a_resolver_is_redacted() {
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let text = format!("POST https://bot:{token}@chat.example failed");
+    let (desk, _) = desk(move |_| Some(Err(ApprovalResolverError(text.clone()))));
+    let done = desk.push();
+    let error = done.result.unwrap().error.unwrap();
+    assert!(error.message.contains("failed"), "{error:?}");
+    assert!(!error.message.contains(&token), "{error:?}");
+    assert!(!done.decision.detail().contains(&token), "{:?}", done.decision);
+}
+
 /// Cases: APR-02.
 #[test]
 fn without_a_resolver_the_request_waits_for_signed_answers() {

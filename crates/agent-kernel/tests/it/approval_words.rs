@@ -7,12 +7,12 @@ use weaver_agent_kernel::{Ports, RevocationSubject, SignedFileOutcome, block_on}
 use weaver_policy::approval::{APPROVAL_VERSION, Nonce, OperatorAction, OperatorStatement, Phase};
 use weaver_types::ledger::{Ledger, LedgerError};
 use weaver_types::{
-    ApprovalRequestId, Clock, EventKind, OsRandom, PrincipalId, ReasonCode, RunId, Timestamp,
-    Verdict,
+    ApprovalRequestId, Clock, EventKind, OsRandom, PrincipalId, ReasonCode, RunId, Tenant,
+    Timestamp, Verdict,
 };
 
 use crate::approvals::{ALICE, Desk, MINUTE, OPERATOR, RULES, documents, key, push, rejected};
-use crate::support::{Asked, Faulty, START, answer, memory, succeeded};
+use crate::support::{Asked, Faulty, START, World, answer, memory, succeeded};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
@@ -31,6 +31,21 @@ fn said(desk: &Desk, word: OperatorAction, approver: &str, seed: u8) -> Vec<u8> 
         nonce: Nonce::random(&OsRandom).unwrap(),
     };
     word.sign(&key(seed)).unwrap().to_json().unwrap()
+}
+
+#[test]
+fn a_statement_counts_once_for_all_tenants_of_a_log() {
+    let desk = Desk::new();
+    let tenant = Tenant::parse("other").unwrap();
+    let ledger = Arc::clone(&desk.world.ledger);
+    let other = World::of_tenant(&tenant, ledger, documents(RULES, ""));
+    let until = desk.world.clock.now().after(DAY);
+    let file = word(&desk, OperatorAction::ConfirmClock { until });
+    assert!(matches!(desk.receive(&file), SignedFileOutcome::ClockConfirmed { .. }));
+    assert_eq!(
+        rejected(block_on(other.kernel.receive_signed_file(&file))),
+        rejected(desk.receive(&file))
+    );
 }
 
 fn write(desk: &Desk) -> (Verdict, ReasonCode) {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Caller, Ports, block_on};
+use weaver_agent_kernel::{Caller, Ports, block_on, trusted_time};
 use weaver_trace_store::verify::verify;
-use weaver_types::{Effects, ManualClock, ReasonCode, ResponseMode, Timestamp};
+use weaver_types::{Effects, ManualClock, ReasonCode, ResponseMode, Tenant, Timestamp};
 
 use crate::support::{Asked, START, World, ana, log, memory, open_policy, set, sqlite, succeeded};
 
@@ -85,6 +85,24 @@ fn the_order_of_the_log_is_that_of_its_sequence() {
     let limit = START.after(DAY + HOUR * 12).micros();
     assert!(times.iter().all(|at| *at <= limit), "{times:?}");
     assert!(verify(ledger.as_ref(), None).is_ok());
+}
+
+/// What is written beside the kernel is dated by its trusted time, also where no kernel is open.
+#[test]
+fn a_clock_that_nobody_confirmed_gives_no_time_to_write_with() {
+    let world = World::on(memory(), open_policy());
+    world.tool("fs.read", Effects::READ_LOCAL);
+    assert!(succeeded(&world.call(&world.run(), &ana(), &Asked::new("fs.read"))));
+    let offline = |wall| {
+        trusted_time(&Tenant::default(), world.ledger.as_ref(), &ManualClock::new(wall)).unwrap()
+    };
+    world.clock.set(START.after(DAY * 400));
+    assert_eq!(world.kernel.trusted_time(), None);
+    assert_eq!(offline(START.after(DAY * 400)), None);
+    world.clock.set(START.after(HOUR));
+    assert_eq!(world.kernel.trusted_time(), Some(START.after(HOUR)));
+    assert_eq!(offline(START.after(DAY * 30)), Some(START.after(DAY * 30)));
+    assert_eq!(offline(Timestamp::default()), Some(START), "never back");
 }
 
 /// A kernel that is opened in the year 2262 believes it, having nothing to compare with; the log

@@ -1,7 +1,8 @@
 //! Preconditions: what was true when a call was decided is true when it is made.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{Caller, Ports, PreconditionChecker, PreconditionError, block_on};
@@ -167,4 +168,65 @@ fn an_observation_has_at_most_512_bytes() {
             assert!(done.decision.detail().contains("has more than 512 bytes"), "{done:?}");
         }
     }
+}
+
+/// A checker that fails with this text.
+struct Failing(String);
+
+impl PreconditionChecker for Failing {
+    fn observe(&self, precondition: &Precondition, _: &Value) -> Result<String, PreconditionError> {
+        let what = precondition.to_string();
+        Err(PreconditionError::Unreadable { what, problem: self.0.clone() })
+    }
+}
+
+#[test]
+fn the_error_of_a_checker_is_redacted() {
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let failing = Failing(format!("GET https://bot:{token}@files.example failed"));
+    let ports = Ports { preconditions: Some(Arc::new(failing)), ..Ports::default() };
+    let desk = Desk::under(memory(), documents(RULES, CONTRACTS), ports);
+    let done = desk.call(&Asked::new("fs.read"));
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::PreconditionFailed));
+    let said = done.decision.detail();
+    assert!(said.contains("files.example failed") && !said.contains(&token), "{said}");
+}
+
+/// A checker that waits, once it is armed, until something was done in between.
+struct Pausing {
+    armed: AtomicBool,
+    barrier: Barrier,
+}
+
+impl PreconditionChecker for Pausing {
+    fn observe(&self, _: &Precondition, _: &Value) -> Result<String, PreconditionError> {
+        if self.armed.swap(false, Ordering::SeqCst) {
+            self.barrier.wait();
+            self.barrier.wait();
+        }
+        Ok("same".to_owned())
+    }
+}
+
+#[test]
+fn a_policy_that_is_replaced_while_a_call_is_decided_refuses_the_call() {
+    let pausing = Arc::new(Pausing { armed: AtomicBool::new(false), barrier: Barrier::new(2) });
+    let checker = Arc::clone(&pausing) as Arc<dyn PreconditionChecker>;
+    let ports = Ports { preconditions: Some(checker), ..Ports::default() };
+    let desk = Desk::under(memory(), documents(RULES, CONTRACTS), ports);
+    let (caller, asked) = (Caller { run: &desk.run, principal: &desk.who }, Asked::new("fs.read"));
+    let kernel = &desk.world.kernel;
+    let token = block_on(kernel.grant(caller, asked.call())).token.unwrap();
+    pausing.armed.store(true, Ordering::SeqCst);
+    let done = std::thread::scope(|scope| {
+        let call =
+            scope.spawn(|| block_on(kernel.invoke(caller, &token, &asked.arguments, asked.mode)));
+        pausing.barrier.wait();
+        let denying = "[[rules]]\nname = \"none\"\nmatch = {}\neffect = \"deny\"\n";
+        block_on(kernel.replace_policy(documents(denying, CONTRACTS)));
+        pausing.barrier.wait();
+        call.join().unwrap()
+    });
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::PolicyChanged));
+    assert_eq!(desk.world.executed(), 0);
 }

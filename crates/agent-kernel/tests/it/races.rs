@@ -1,20 +1,24 @@
 //! Many callers at once.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 
 use serde_json::json;
-use weaver_agent_kernel::{Caller, Invocation, Kernel, block_on};
+use weaver_agent_kernel::{Caller, Invocation, Kernel, Ports, block_on};
+use weaver_policy::approval::Phase;
 use weaver_trace_store::verify::verify;
-use weaver_types::ledger::Namespace;
+use weaver_types::ledger::{
+    Batch, Durability, Ledger, MAX_PAGE, Namespace, RecordKey, RecordWrite,
+};
 use weaver_types::{
     Effects, EventKind, OsRandom, Random, RandomError, ReasonCode, ResponseMode, RunBudget,
     SafetyMode, Tenant,
 };
 
+use crate::approvals::{ALICE, Desk, push};
 use crate::support::{
-    Asked, World, ana, draft, fold, kinds, log, memory, open_policy, parts, snapshot, sqlite,
-    succeeded,
+    Asked, Faulty, World, ana, draft, fold, kinds, log, memory, open_policy, parts, snapshot,
+    sqlite, succeeded,
 };
 
 const THREADS: usize = 64;
@@ -213,4 +217,41 @@ fn a_step_that_is_taken_again_does_no_more_than_once() {
         let left = ledger.list(&Tenant::default(), Namespace::OpenCall, None, 9).unwrap();
         assert!(left.is_empty(), "{left:?}");
     }
+}
+
+/// A ledger that, right before the first intent, takes the record of the held call once more, as
+/// another answer to it would.
+fn answered_before_the_intent(inner: &Arc<dyn Ledger>) -> Arc<Faulty> {
+    let (ledger, inner) = (Faulty::new(Arc::clone(inner)), Arc::clone(inner));
+    let answered = AtomicBool::new(false);
+    ledger.fail(move |batch| {
+        let is_intent = batch.events.iter().any(|event| event.kind == EventKind::Intent);
+        if is_intent && !answered.swap(true, Ordering::SeqCst) {
+            let holds = inner.list(&Tenant::default(), Namespace::Hold, None, MAX_PAGE).unwrap();
+            let mut again = Batch::new(Durability::Os);
+            again.put = holds
+                .into_iter()
+                .map(|(id, record)| {
+                    let key = RecordKey::new(Tenant::default(), Namespace::Hold, id);
+                    RecordWrite { key, value: record.value, expires_at: None }
+                })
+                .collect();
+            inner.commit(again).wait().unwrap();
+        }
+        None
+    });
+    ledger
+}
+
+#[test]
+fn another_answer_between_decision_and_intent_takes_nothing_from_a_grant() {
+    let inner = memory();
+    let ledger = answered_before_the_intent(&inner);
+    let desk = Desk::on(ledger as Arc<dyn Ledger>, Ports::default());
+    let id = desk.held(&push()).request.id;
+    desk.grant(&id, "alice", ALICE);
+    let done = desk.push();
+    assert!(succeeded(&done), "{done:?}");
+    assert_eq!(desk.world.executed(), 1);
+    assert_eq!(desk.world.kernel.approval_phase(&id), Some(Phase::Consumed));
 }

@@ -12,7 +12,7 @@ use weaver_types::{
 
 use crate::approvals::{Desk, documents};
 use crate::races::together;
-use crate::support::{Asked, World, answer, memory, principal, sqlite, succeeded};
+use crate::support::{Asked, START, World, answer, memory, principal, sqlite, succeeded};
 
 /// Three calls in a minute, by principal and capability.
 const LIMITS: &str = r#"
@@ -305,4 +305,31 @@ fn calls_of_another_tenant_of_the_ledger_are_not_counted() {
     let who = Principal { tenant, ..desk.who.clone() };
     let done = other.call(&other.run(), &who, &Asked::new("fs.read"));
     assert!(succeeded(&done), "{done:?}");
+}
+
+#[test]
+fn past_calls_of_a_tool_that_is_not_registered_yet_count_already() {
+    let rules = "[[rules]]\nname = \"all\"\nmatch = {}\neffect = \"allow\"\n\
+                 [[limits]]\nname = \"one\"\nmatch = {}\nby = [\"principal\"]\n\
+                 max_calls = 1\nwindow_s = 60\n";
+    let (ledger, policy) = (memory(), documents(rules, ""));
+    let world = World::with(
+        Arc::clone(&ledger),
+        Arc::new(ManualClock::new(START)),
+        Arc::clone(&policy),
+        Ports::default(),
+    );
+    world.tool("b.x", Effects::READ_LOCAL);
+    let call = |world: &World, id| {
+        succeeded(&world.call(&world.run(), &principal("ana", &[]), &Asked::new(id)))
+    };
+    assert!(call(&world, "b.x"));
+    let clock = Arc::clone(&world.clock);
+    drop(world);
+    let world = World::with(ledger, clock, policy, Ports::default());
+    world.tool("a.y", Effects::READ_LOCAL);
+    assert!(!call(&world, "a.y"), "the call of `b.x` counts");
+    world.tool("b.x", Effects::READ_LOCAL);
+    world.clock.advance(Duration::from_secs(61));
+    assert!(call(&world, "a.y") && !call(&world, "b.x"));
 }

@@ -53,7 +53,7 @@ fn tainted(ledger: &Arc<dyn Ledger>) -> RunContext {
 }
 
 /// What the comparison of all runs says; `None` where nothing is wrong.
-fn found(ledger: &dyn Ledger) -> Option<String> {
+pub(crate) fn found(ledger: &dyn Ledger) -> Option<String> {
     let mut events = |from, limit| ledger.events(from, limit);
     let mut after: Option<String> = None;
     let mut records = || {

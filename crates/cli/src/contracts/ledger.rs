@@ -4,9 +4,9 @@ use weaver_agent_kernel::{BaselineApproval, Baselines};
 use weaver_gateway::config::Config;
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::ledger::{Ledger as _, MAX_PAGE, Namespace};
-use weaver_types::{Capability, Clock as _, SystemClock, Tenant};
+use weaver_types::{Capability, Tenant};
 
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, ledger_clock};
 
 /// The baselines in the ledger; none if there is no ledger yet.
 pub(super) fn read_baselines(config: &Config) -> Result<Baselines, Failure> {
@@ -44,7 +44,7 @@ pub(super) fn approve(
         tenant: &tenant,
         tool_surface: surface,
         by,
-        at: SystemClock::default().now(),
+        at: ledger_clock::now(&config.store_path, &ledger)?,
     };
     let batches = baselines
         .approval_batches(tools, approval)

@@ -5,14 +5,14 @@ use std::path::Path;
 use serde_json::json;
 use weaver_gateway::secret::KeyFile;
 use weaver_trace_store::checkpoint::{KeyChange, KeyHistory, VerifierKey};
+use weaver_types::EventKind;
 use weaver_types::ledger::{Batch, Durability, Ledger as _, NewEvent};
-use weaver_types::{Clock as _, EventKind, SystemClock};
 
 use super::proof_args::{Change, Key};
 use super::trust_files::{self, checkpoint_failure};
 use super::writable_ledger;
 use crate::output::OutputFormat;
-use crate::{Exit, Failure, output};
+use crate::{Exit, Failure, ledger_clock, output};
 
 pub(super) fn run(args: &Key) -> Result<Exit, Failure> {
     match args {
@@ -76,7 +76,7 @@ fn apply_change(args: &Change, action: &KeyAction<'_>) -> Result<Exit, Failure> 
     history.apply_event(log, from, &payload).map_err(failed)?;
     let event = NewEvent {
         kind: EventKind::LogKey,
-        at: SystemClock::default().now(),
+        at: ledger_clock::now(store, ledger)?,
         run: None,
         call: None,
         payload: payload.into(),

@@ -8,12 +8,12 @@ use weaver_trace_store::index::Index;
 use weaver_trace_store::retention::{
     MIN_AGE, Retention, RetentionError, RetentionRule, RetentionSweep, SweepTally,
 };
-use weaver_types::{Clock as _, SystemClock, Tenant};
+use weaver_types::Tenant;
 
 use super::progress::Progress;
 use super::proof_args::Prune;
 use super::writable_ledger;
-use crate::{Exit, Failure, output};
+use crate::{Exit, Failure, ledger_clock, output};
 
 pub(super) fn run(args: &Prune) -> Result<Exit, Failure> {
     let store = args.store.as_path();
@@ -27,7 +27,7 @@ pub(super) fn run(args: &Prune) -> Result<Exit, Failure> {
     let retention = Retention::new(vec![rule], MIN_AGE).map_err(failed)?;
     let opened = writable_ledger::open(store, "weaver trace prune")?;
     let ledger = &opened.ledger;
-    let now = SystemClock::default().now();
+    let now = ledger_clock::now(store, ledger)?;
     let mut sweep = RetentionSweep::resume(ledger, retention, &args.by, now).map_err(failed)?;
     let mut tally = SweepTally::default();
     let mut progress = Progress::new("looked at");

@@ -388,6 +388,25 @@ fn a_ledger_in_use_is_signed_and_not_written() {
 }
 
 #[test]
+fn a_clock_far_ahead_of_the_ledger_writes_nothing_to_it() {
+    let desk = Desk(TempDir::new().unwrap());
+    fs::copy(demo().join("log.key"), desk.path("log.key")).unwrap();
+    desk.append(r#"{"note":"needle","principal":"ann"}"#, 200);
+    for line in [
+        "prune --store ledger.db --older-than 90d",
+        "prune --store ledger.db --older-than 90d --dry-run",
+        "key declare --store ledger.db --key log.key --passphrase-fd 0",
+    ] {
+        let run = desk.fails(line, 4, "clock_jump");
+        assert!(run.err.contains("next: set the clock right"), "{run:?}");
+    }
+    assert_eq!(desk.size(), 1);
+    desk.ok("list --store ledger.db needle");
+    desk.append(r#"{"note":"thread"}"#, 20);
+    assert_eq!(desk.ok("prune --store ledger.db --older-than 90d --json").json()["pruned"], 1);
+}
+
+#[test]
 fn a_pruned_ledger_still_verifies_and_shows_what_is_pruned() {
     let desk = Desk(TempDir::new().unwrap());
     fs::copy(demo().join("log.key"), desk.path("log.key")).unwrap();

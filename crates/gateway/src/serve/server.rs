@@ -114,8 +114,8 @@ impl Server {
         let gateway = Arc::new(Gateway::new(config, parts).await?);
         let publisher = publisher.map(CheckpointPublisher::start);
         let pruning = pruning.map(|(ledger, rules)| {
-            let (tenant, clock) = (gateway.tenant.clone(), Arc::clone(&gateway.clock));
-            tokio::spawn(publish::prune(ledger, rules, tenant, clock))
+            let (tenant, timed) = (gateway.tenant.clone(), Arc::clone(&gateway));
+            tokio::spawn(publish::prune(ledger, rules, tenant, move || timed.kernel.trusted_time()))
         });
         gateway.start_upstreams();
         let background_tasks = [

@@ -140,7 +140,7 @@ fn texts(all: &[&ArgumentPredicate], lengths: &BTreeSet<u32>) -> Vec<String> {
     for one in all {
         heads.extend(one.prefix.iter().cloned());
         tails.extend(one.suffix.iter().cloned());
-        for pattern in &one.glob {
+        for pattern in one.glob.iter().chain(&one.glob_any_case) {
             let text = pattern.as_str();
             out.extend([text.replace('*', "x"), text.replace('*', "")]);
             if let (Some((head, _)), Some((_, tail))) =

@@ -37,6 +37,32 @@ fn normalise(text: &str) -> Option<NormalisedPath<'_>> {
     Some(NormalisedPath { absolute: text.starts_with('/'), components })
 }
 
+/// A path as programs may resolve it: with `/` between its components, and without `.` and `..`.
+/// `None` for one that may lead anywhere: with a control character or `file:`, or where `..` climbs
+/// above its start, its drive or its home folder. The path is not bound to a folder by this, so more
+/// can be read than by [`normalise`].
+pub(super) fn resolved_form(text: &str) -> Option<String> {
+    let is_file_url = text.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("file:"));
+    if is_file_url || text.chars().any(char::is_control) {
+        return None;
+    }
+    let mut components: Vec<&str> = Vec::new();
+    for component in text.split(['/', '\\']) {
+        match component {
+            "" | "." => {}
+            ".." => {
+                let left = components.pop()?;
+                if components.is_empty() && (left.starts_with('~') || left.ends_with(':')) {
+                    return None;
+                }
+            }
+            component => components.push(component),
+        }
+    }
+    let start = if text.starts_with(['/', '\\']) { "/" } else { "" };
+    Some(format!("{start}{}", components.join("/")))
+}
+
 /// Whether a text starts like a URL (RFC 3986 §3.1): `file:`, or a scheme before `//`. A tool that
 /// also accepts URLs would not resolve it below a relative folder.
 fn has_scheme(text: &str) -> bool {
@@ -101,6 +127,26 @@ mod tests {
         }
         // A percent sign is a character like any other: nothing is decoded.
         assert!(is_inside("/data/%2e%2e/etc", "/data"));
+    }
+
+    #[test]
+    fn a_path_is_resolved_from_its_text() {
+        for (path, resolved) in [
+            ("", ""),
+            (".", ""),
+            ("/etc/passwd", "/etc/passwd"),
+            ("//etc/./passwd/", "/etc/passwd"),
+            ("/tmp/../etc/x", "/etc/x"),
+            ("a/./.git//hooks", "a/.git/hooks"),
+            ("~/a/../.ssh/id", "~/.ssh/id"),
+            ("C:\\Users\\a\\.ssh\\id", "C:/Users/a/.ssh/id"),
+            ("\\etc\\x", "/etc/x"),
+        ] {
+            assert_eq!(resolved_form(path).as_deref(), Some(resolved), "{path}");
+        }
+        for path in ["../a", "/..", "a/../../b", "~/../a", "C:\\..\\a", "/a\n", "File:///etc/x"] {
+            assert_eq!(resolved_form(path), None, "{path:?}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use weaver_types::JsonPointer;
 
 use super::path;
 use crate::critical::{ArgumentRole, argument_role, names_path};
-use crate::pattern::Pattern;
+use crate::pattern::{FoldedText, Pattern};
 
 /// How deeply a value is searched. Anything deeper counts as a path outside of every folder, so
 /// nesting cannot hide a path.
@@ -23,9 +23,15 @@ pub(super) fn all_paths_inside(at: &JsonPointer, value: &Value, folders: &[Strin
     holds_paths(at, value) && all_paths_satisfy(&field_name(at), value, &inside, 0)
 }
 
-/// Whether a path in the value matches one of these patterns, or is nested too deeply to tell.
+/// Whether a path in the value matches one of these patterns, as it is written or as programs
+/// resolve it, or may lead anywhere, or is nested too deeply to tell. Case is ignored, as many file
+/// systems do.
 pub(super) fn any_path_matches(at: &JsonPointer, value: &Value, patterns: &[Pattern]) -> bool {
-    let fits_none = |text: &str| !patterns.iter().any(|pattern| pattern.matches(text));
+    let fits_none = |text: &str| {
+        let Some(resolved) = path::resolved_form(text) else { return false };
+        let readings = [FoldedText::of(text), FoldedText::of(&resolved)];
+        !patterns.iter().any(|one| readings.iter().any(|reading| one.matches_any_case(reading)))
+    };
     !all_paths_satisfy(&field_name(at), value, &fits_none, 0)
 }
 
@@ -132,7 +138,15 @@ mod tests {
         };
         assert!(fits("/files", json!(["a", "b", "/etc/passwd"])));
         assert!(fits("", json!({ "path": "a", "more": { "target": "x/.ssh/id" } })));
-        assert!(fits("/path", json!("/etc/passwd")));
+        for path in [
+            "/etc/passwd", "//etc/cron.d/x", "/./etc/x", "/tmp/../etc/x", "\\etc\\x", "/ETC/x",
+            "a/.Ssh/authorized_keys", "a/.ſſh", "a/../../b", "file:///etc/x",
+        ] {
+            assert!(fits("/path", json!(path)), "{path}");
+        }
+        for path in ["", "/data/etc/x", "/etcetera", "~/notes/a", "C:\\data\\a"] {
+            assert!(!fits("/path", json!(path)), "{path}");
+        }
         assert!(!fits("/files", json!(["a", "b"])) && !fits("/files", json!([])));
         assert!(!fits("/content", json!("/etc/passwd")) && !fits("/path", json!(7)));
         let mut deep = json!("a");

@@ -53,13 +53,65 @@ fn schemas_are_read_below_lists_choices_and_references() {
             "more": { "anyOf": [{ "properties": { "to": {} } }, { "type": "null" }] },
             "whom": { "$ref": "#/$defs/who" },
             "a/b": { "properties": { "url": {} } },
+            "pair": { "type": "array", "prefixItems": [{}, { "properties": { "url": {} } }] },
             "to_all": { "type": "boolean" },
         },
     });
     assert_eq!(
         found(schema, SinkKind::ExternalSend),
-        ["/a~1b/url", "/more/to", "/parts/*/file_id", "/whom"]
+        ["/a~1b/url", "/more/to", "/pair/*/url", "/parts/*/file_id", "/whom"]
     );
+}
+
+/// A schema for a value, with a recipient somewhere below.
+fn schemas() -> impl proptest::strategy::Strategy<Value = Value> {
+    use proptest::prelude::*;
+    let leaf = prop_oneof![
+        Just(json!({ "properties": { "to": { "type": "string" }, "body": {} } })),
+        Just(json!({ "type": "string" })),
+        Just(json!({ "$ref": "#/$defs/who" })),
+        Just(json!({ "$ref": "#" })),
+        Just(json!(true)),
+    ];
+    leaf.prop_recursive(6, 24, 3, |inner| {
+        let list = proptest::collection::vec(inner.clone(), 1..3);
+        prop_oneof![
+            list.clone().prop_map(|all| json!({ "prefixItems": all })),
+            list.clone().prop_map(|all| json!({ "items": all })),
+            list.clone().prop_map(|all| json!({ "anyOf": all })),
+            list.prop_map(|all| json!({ "allOf": all, "type": "object" })),
+            inner.clone().prop_map(|one| json!({ "type": "array", "items": one })),
+            inner.clone().prop_map(|one| json!({ "additionalProperties": one })),
+            inner.clone().prop_map(|one| json!({ "patternProperties": { "^x": one } })),
+            inner.clone().prop_map(|one| json!({ "properties": { "body": one } })),
+            inner.prop_map(|one| json!({ "properties": { "more": one, "to": {} } })),
+        ]
+    })
+}
+
+proptest::proptest! {
+    /// An argument that the schema declares is not asked about again, so that a recipient among
+    /// them must have been found.
+    #[test]
+    fn a_declared_recipient_is_critical(
+        body in schemas(),
+        steps in proptest::collection::vec("body|more|0|1|to", 0..7),
+    ) {
+        let schema = json!({
+            "properties": { "body": body },
+            "$defs": { "who": { "properties": { "to": {}, "more": {} } } },
+        });
+        let critical = arguments(Some(&schema), SinkKind::ExternalSend);
+        let mut at = vec!["body"];
+        at.extend(steps.iter().map(String::as_str));
+        at.push("to");
+        if schema_membership(&schema, &at) == SchemaMembership::Declared {
+            proptest::prop_assert!(
+                critical.iter().any(|declared| covers(declared, &at)),
+                "{at:?} in {schema}",
+            );
+        }
+    }
 }
 
 #[test]

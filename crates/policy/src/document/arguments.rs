@@ -8,9 +8,10 @@ use super::reader::DocumentReader;
 use crate::argument::ArgumentPredicate;
 use crate::pattern::Pattern;
 
-const PREDICATE: [&str; 17] = [
-    "at", "present", "equals", "in", "min", "max", "prefix", "suffix", "glob", "inside",
-    "holds_paths", "paths_inside", "any_path", "domains", "min_length", "max_length", "provenance",
+const PREDICATE: [&str; 18] = [
+    "at", "present", "equals", "in", "min", "max", "prefix", "suffix", "glob", "glob_any_case",
+    "inside", "holds_paths", "paths_inside", "any_path", "domains", "min_length", "max_length",
+    "provenance",
 ];
 
 /// Reads one predicate or a list of them.
@@ -40,6 +41,7 @@ fn predicate(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Argumen
     out.paths_inside = texts(reader, &section, "paths_inside");
     out.domains = texts(reader, &section, "domains");
     out.glob = patterns(reader, &section, "glob");
+    out.glob_any_case = patterns(reader, &section, "glob_any_case");
     out.any_path = patterns(reader, &section, "any_path");
     out.min_length = section.get("min_length").and_then(|n| n.count(reader, 0));
     out.max_length = section.get("max_length").and_then(|n| n.count(reader, 0));

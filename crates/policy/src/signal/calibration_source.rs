@@ -75,13 +75,9 @@ impl SignalSource for CalibrationSource {
             .into_iter()
             .filter(|(class, _)| calibrator.is_flagged(class))
             .map(|(class, belief)| {
-                let measured = match calibrator.class(class) {
-                    Some(of) => {
-                        format!("error {:.3}, gap {:.3}, {} samples", of.ece, of.gap, of.samples)
-                    }
-                    None => "its samples were lost".to_owned(),
-                };
-                let detail = format!("class `{class}` is badly calibrated: {measured}");
+                let lost =
+                    if calibrator.class(class).is_none() { ": its samples were lost" } else { "" };
+                let detail = format!("class `{class}` is badly calibrated{lost}");
                 self.flag(SignalSubject::Belief(belief.id.clone()), detail)
             })
             .collect();

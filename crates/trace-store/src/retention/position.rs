@@ -1,4 +1,7 @@
-//! The position of a sweep: a record that is written in the same batch as the pruning.
+//! The positions of a sweep, one for each age: records that are written in the same batch as the
+//! pruning.
+
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -11,10 +14,14 @@ use super::Retention;
 /// The version of the record, in its field `v`.
 const VERSION: u64 = 1;
 
-/// The record of a retention. A changed retention has another record, so it starts from the
-/// beginning.
-pub(super) fn key(retention: &Retention) -> Result<RecordKey, LedgerError> {
-    let form = canonical::to_bytes(&retention.identity_value(), Profile::Record)
+/// The record of a retention for events of one of its ages. A changed retention has other records,
+/// so it starts from the beginning. That of the highest age names none: it has always been there.
+pub(super) fn key(retention: &Retention, age: Option<Duration>) -> Result<RecordKey, LedgerError> {
+    let mut identity = retention.identity_value();
+    if let (Some(age), Some(members)) = (age, identity.as_object_mut()) {
+        members.insert("age".to_owned(), Value::from(age.as_micros().to_string()));
+    }
+    let form = canonical::to_bytes(&identity, Profile::Record)
         .map_err(|error| LedgerError::Malformed(format!("the retention has no form: {error}")))?;
     let id = hex(&Sha256::digest(form));
     Ok(RecordKey::new(Tenant::default(), Namespace::Retention, id))

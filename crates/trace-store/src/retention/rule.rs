@@ -1,6 +1,6 @@
 //! Rules of retention.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -89,17 +89,6 @@ pub struct Retention {
     keep: BTreeMap<EventKind, MinimumRetention>,
 }
 
-/// What a retention says about an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RetentionVerdict {
-    /// No rule is about it, or its kind is kept forever.
-    Keep,
-    /// A rule is about it, but it is too young.
-    NotYet,
-    /// Prune its payload, for this reason.
-    Prune(PruneReason),
-}
-
 impl Retention {
     /// A retention with rules, none of which prunes anything younger than `least`. A payload is
     /// pruned once it is old enough for any rule that is about it, so the order of the rules has no
@@ -132,34 +121,40 @@ impl Retention {
         &self.rules
     }
 
-    /// The smallest age of any rule: nothing younger can be pruned.
-    pub(super) fn min_age(&self) -> Option<Duration> {
-        self.rules.iter().map(|rule| rule.older_than.max(self.least)).min()
+    /// All ages at which an event may become due, the highest first: those of the rules, each
+    /// raised to what a kind is kept for. Between two of them nothing changes for an event.
+    pub(super) fn ages(&self) -> Vec<Duration> {
+        let kept = self.keep.values().filter_map(|keep| match keep {
+            MinimumRetention::AtLeast(age) => Some(*age),
+            MinimumRetention::Forever => None,
+        });
+        let kept: BTreeSet<Duration> = kept.chain([self.least]).collect();
+        let of_rule = |rule: &RetentionRule| {
+            let after = rule.older_than;
+            kept.iter().map(move |kept| after.max(*kept)).collect::<Vec<_>>()
+        };
+        let ages: BTreeSet<Duration> = self.rules.iter().flat_map(of_rule).collect();
+        ages.into_iter().rev().collect()
     }
 
-    pub(super) fn verdict(
+    /// Why the payload of an event is due; `None` if it is kept, or is too young.
+    pub(super) fn due_reason(
         &self,
         header: &EventHeader,
         payload: &Value,
         now: Timestamp,
-    ) -> RetentionVerdict {
+    ) -> Option<PruneReason> {
         let kept = match self.keep.get(&header.kind) {
-            Some(MinimumRetention::Forever) => return RetentionVerdict::Keep,
+            Some(MinimumRetention::Forever) => return None,
             Some(MinimumRetention::AtLeast(age)) => *age,
             None => self.least,
         };
         if is_never_pruned(header.kind) {
-            return RetentionVerdict::Keep;
+            return None;
         }
         let old = age(header.at, now);
-        let mut verdict = RetentionVerdict::Keep;
-        for rule in self.rules.iter().filter(|rule| rule.matches(header.kind, payload)) {
-            if old >= rule.older_than.max(kept) {
-                return RetentionVerdict::Prune(rule.reason());
-            }
-            verdict = RetentionVerdict::NotYet;
-        }
-        verdict
+        let mut due = self.rules.iter().filter(|rule| old >= rule.older_than.max(kept));
+        due.find(|rule| rule.matches(header.kind, payload)).map(RetentionRule::reason)
     }
 
     /// The whole retention as a value, which identifies it.

@@ -1,6 +1,7 @@
 //! One pass over the log.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{
@@ -8,7 +9,7 @@ use weaver_types::ledger::{
 };
 use weaver_types::{EventKind, Tenant, Timestamp};
 
-use super::rule::{RetentionVerdict, age};
+use super::rule::age;
 use super::{Retention, RetentionError, position};
 use crate::entry::EventHeader;
 use crate::prune::{PruneReason, PruningNote, protecting_records};
@@ -46,14 +47,34 @@ pub struct RetentionSweep {
     retention: Retention,
     by: String,
     now: Timestamp,
-    key: RecordKey,
-    stored: u64,
+    /// One pass for each age, the highest first; those before `current` have ended.
+    passes: Vec<AgePass>,
+    current: usize,
     at: u64,
     end: u64,
-    /// The first event that a later sweep must examine again.
+}
+
+/// The part of a sweep over the events of at least one age of the retention.
+///
+/// An event has to be examined when it reaches an age at which a rule may apply, and at no other
+/// time. Each age has its position in the log, and none has to return over it: an event that is too
+/// young for another rule is examined in the pass of a higher age, when it has that age.
+#[derive(Debug)]
+struct AgePass {
+    age: Duration,
+    key: RecordKey,
+    stored: u64,
+    /// The first event that a later sweep must examine again, because a record protects it.
     first_pending: Option<u64>,
     /// The beginning of the first step with pruning that was made but not committed.
     first_uncommitted: Option<u64>,
+}
+
+impl AgePass {
+    fn revisit_from(&mut self, seq: u64) {
+        self.first_pending =
+            Some(self.first_pending.map_or(seq, |first_pending| first_pending.min(seq)));
+    }
 }
 
 /// What one step of a sweep prunes.
@@ -65,6 +86,8 @@ pub struct SweepStep {
     kept: BTreeMap<u64, String>,
     first: u64,
     next: u64,
+    /// The place of its pass in the sweep.
+    pass: usize,
 }
 
 impl SweepStep {
@@ -127,20 +150,14 @@ impl RetentionSweep {
         now: Timestamp,
     ) -> Result<Self, RetentionError> {
         PruningNote::new(vec![0], PruneReason::Age, by)?;
-        let key = position::key(&retention)?;
-        let (at, end) = (position::read(ledger, &key)?, ledger.head()?.size);
-        let by = by.to_owned();
-        Ok(Self {
-            retention,
-            by,
-            now,
-            key,
-            stored: at,
-            at,
-            end,
-            first_pending: None,
-            first_uncommitted: None,
-        })
+        let mut passes = Vec::new();
+        for age in retention.ages() {
+            let key = position::key(&retention, Some(age).filter(|_| !passes.is_empty()))?;
+            let stored = position::read(ledger, &key)?;
+            passes.push(AgePass { age, key, stored, first_pending: None, first_uncommitted: None });
+        }
+        let (at, end) = (passes.first().map_or(0, |pass| pass.stored), ledger.head()?.size);
+        Ok(Self { retention, by: by.to_owned(), now, passes, current: 0, at, end })
     }
 
     /// The progress: events done, and the size of the log when the sweep began.
@@ -160,9 +177,33 @@ impl RetentionSweep {
         ledger: &dyn Ledger,
         tenants: &[Tenant],
     ) -> Result<Option<SweepStep>, RetentionError> {
-        let Some(youngest) = self.retention.min_age() else { return Ok(None) };
-        let mut step = SweepStep { first: self.at, ..SweepStep::default() };
-        while self.at < self.end && step.examined < MAX_STEP_EVENTS && step.bytes < MAX_STEP_BYTES {
+        while let Some(age) = self.passes.get(self.current).map(|pass| pass.age) {
+            let step = self.step_of_pass(ledger, tenants, age)?;
+            if step.examined > 0 {
+                return Ok(Some(step));
+            }
+            self.current += 1;
+            // What was examined in this pass is done for lower ages too.
+            let next = self.passes.get(self.current).map_or(0, |pass| pass.stored);
+            self.at = self.at.max(next);
+        }
+        Ok(None)
+    }
+
+    /// Examines the next events of at least this age.
+    fn step_of_pass(
+        &mut self,
+        ledger: &dyn Ledger,
+        tenants: &[Tenant],
+        least: Duration,
+    ) -> Result<SweepStep, RetentionError> {
+        let mut step = SweepStep { first: self.at, pass: self.current, ..SweepStep::default() };
+        let mut pass_ended = false;
+        while !pass_ended
+            && self.at < self.end
+            && step.examined < MAX_STEP_EVENTS
+            && step.bytes < MAX_STEP_BYTES
+        {
             let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
             let left_in_batch = MAX_BATCH_PRUNE - step.pruned.len();
             let page = ledger.events(self.at, PAGE.min(left).min(left_in_batch))?;
@@ -171,9 +212,9 @@ impl RetentionSweep {
             }
             for event in page {
                 let header = parse_header(&event)?;
-                if age(header.at, self.now) < youngest {
+                if age(header.at, self.now) < least {
                     // Times never decrease, so everything after this event is younger still.
-                    self.end = self.at;
+                    pass_ended = true;
                     break;
                 }
                 self.examine(ledger, tenants, &event, &header, &mut step)?;
@@ -182,13 +223,15 @@ impl RetentionSweep {
             }
         }
         step.next = self.at;
-        if step.examined == 0 {
-            return Ok(None);
+        if pass_ended && self.current.saturating_add(1) == self.passes.len() {
+            self.end = self.at;
         }
-        if !step.pruned.is_empty() {
-            self.first_uncommitted.get_or_insert(step.first);
+        if !step.pruned.is_empty()
+            && let Some(pass) = self.passes.get_mut(self.current)
+        {
+            pass.first_uncommitted.get_or_insert(step.first);
         }
-        Ok(Some(step))
+        Ok(step)
     }
 
     fn examine(
@@ -202,31 +245,25 @@ impl RetentionSweep {
         let Some(bytes) = &event.payload else { return Ok(()) };
         let payload = canonical::parse(bytes, Profile::Record)
             .map_err(|_| damaged(event.seq, "its payload is not JSON"))?;
-        match self.retention.verdict(header, &payload, self.now) {
-            RetentionVerdict::Keep => {}
-            RetentionVerdict::NotYet => self.revisit_from(event.seq),
-            RetentionVerdict::Prune(reason) => {
-                match protecting_record(ledger, tenants, header, &payload)? {
-                    Some(key) => self.keep(step, event.seq, format!("the record {key} stands")),
-                    None => {
-                        step.pruned.insert(event.seq, reason);
-                        step.bytes = step.bytes.saturating_add(bytes.len().try_into().unwrap_or(0));
-                    }
-                }
+        let Some(reason) = self.retention.due_reason(header, &payload, self.now) else {
+            return Ok(());
+        };
+        match protecting_record(ledger, tenants, header, &payload)? {
+            Some(key) => self.keep(step, event.seq, format!("the record {key} stands")),
+            None => {
+                step.pruned.insert(event.seq, reason);
+                step.bytes = step.bytes.saturating_add(bytes.len().try_into().unwrap_or(0));
             }
         }
         Ok(())
     }
 
-    fn revisit_from(&mut self, seq: u64) {
-        self.first_pending =
-            Some(self.first_pending.map_or(seq, |first_pending| first_pending.min(seq)));
-    }
-
     fn keep(&mut self, step: &mut SweepStep, seq: u64, why: String) {
         step.pruned.remove(&seq);
         step.kept.insert(seq, why);
-        self.revisit_from(seq);
+        if let Some(pass) = self.passes.get_mut(step.pass) {
+            pass.revisit_from(seq);
+        }
     }
 
     /// Prunes the events of a step and stores the position, in one commit. Events that the ledger
@@ -241,19 +278,20 @@ impl RetentionSweep {
     ) -> Result<SweepStep, RetentionError> {
         loop {
             let mut batch = step.batch(self)?;
+            let Some(pass) = self.passes.get_mut(step.pass) else { return Ok(step) };
             let first_uncommitted =
-                self.first_uncommitted.filter(|first_uncommitted| *first_uncommitted != step.first);
-            let next = [self.first_pending, first_uncommitted]
+                pass.first_uncommitted.filter(|first_uncommitted| *first_uncommitted != step.first);
+            let next = [pass.first_pending, first_uncommitted]
                 .into_iter()
                 .flatten()
                 .fold(step.next, u64::min);
-            if next > self.stored {
-                batch.put.push(position::put(&self.key, next)?);
+            if next > pass.stored {
+                batch.put.push(position::put(&pass.key, next)?);
             }
             match ledger.commit(batch).wait() {
                 Ok(_) => {
-                    self.stored = self.stored.max(next);
-                    self.first_uncommitted = first_uncommitted;
+                    pass.stored = pass.stored.max(next);
+                    pass.first_uncommitted = first_uncommitted;
                     return Ok(step);
                 }
                 Err(LedgerError::Kept { seq, why }) if step.pruned.contains_key(&seq) => {

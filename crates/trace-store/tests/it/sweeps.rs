@@ -120,13 +120,46 @@ fn what_is_too_young_for_its_kind_is_looked_at_again() {
     let step = sweep.step(&ledger, &[]).unwrap().unwrap();
     assert_eq!(step.pruned().keys().copied().collect::<Vec<_>>(), [0, 2, 4]);
     sweep.commit(&ledger, step).unwrap();
-    assert_eq!(begin(&ledger, &retention, 2).progress().0, 1, "the first that stays");
+    assert_eq!(steps(&ledger, &retention, 2), [], "nothing is due, and nothing is read again");
+    let mut sweep = begin(&ledger, &retention, 10);
+    let step = sweep.step(&ledger, &[]).unwrap().unwrap();
+    assert_eq!(step.pruned().keys().copied().collect::<Vec<_>>(), [1, 3]);
+    sweep.commit(&ledger, step).unwrap();
     let forever = by_age(1).keeping(EventKind::Refused, MinimumRetention::Forever);
     let mut sweep = begin(&ledger, &forever, 2);
     while let Some(step) = sweep.step(&ledger, &[]).unwrap() {
         sweep.commit(&ledger, step).unwrap();
     }
     assert_eq!(begin(&ledger, &forever, 2).progress(), (5, 6));
+}
+
+#[test]
+fn each_event_is_examined_once_for_each_age_of_the_rules() {
+    let events = (0..200).map(|day| match day % 2 {
+        0 => event(day, &json!({ "tags": ["PII"] })),
+        _ => event(day, &json!({})),
+    });
+    let ledger = ledger_of(&events.collect::<Vec<_>>());
+    let rules = vec![
+        RetentionRule { tag: Some("PII".to_owned()), ..RetentionRule::older_than(30 * DAY) },
+        RetentionRule::older_than(365 * DAY),
+    ];
+    let retention = Retention::new(rules, MIN_AGE).unwrap();
+    let sweep = |now| {
+        let mut tally = SweepTally::default();
+        let mut sweep = begin(&ledger, &retention, now);
+        while let Some(step) = sweep.step(&ledger, &[]).unwrap() {
+            tally.add(&sweep.commit(&ledger, step).unwrap());
+        }
+        (tally.examined, tally.total())
+    };
+    assert_eq!(sweep(150), (121, 61));
+    assert_eq!(sweep(150), (0, 0), "what waits for a year is not read again");
+    assert_eq!(sweep(151), (1, 0));
+    // Six events are a year old now; 78 events and the note of the first sweep are new for the
+    // other rule.
+    assert_eq!(sweep(370), (6 + 79, 3 + 39));
+    assert_eq!(sweep(370), (0, 0));
 }
 
 #[test]

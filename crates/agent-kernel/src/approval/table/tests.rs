@@ -45,6 +45,7 @@ fn found(table: &HoldTable, open: &OpenHold, now: Timestamp) -> &'static str {
         HoldLookup::NotFound => "nothing",
         HoldLookup::Open(_) => "open",
         HoldLookup::Denied(_) => "denied",
+        HoldLookup::TooManyDenied(_) => "too many denied",
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use weaver_policy::critical::{ArgumentRole, argument_role, names_path};
 
-use super::reading::fits_one;
+use super::reading::fits_one_any_case;
 
 /// A path that could be read: whether it is absolute, and its steps.
 #[derive(Debug, PartialEq, Eq)]
@@ -105,7 +105,31 @@ pub(crate) fn holds_paths(at: &str, value: &Json) -> bool {
 
 /// Whether the value has a path that fits one of the patterns, or may have one.
 pub(crate) fn any_fits(at: &str, value: &Json, patterns: &[&str]) -> bool {
-    paths(at, value).iter().any(|text| text.as_ref().is_none_or(|text| fits_one(patterns, text)))
+    let fits = |text: &str| fits_one_any_case(patterns, text);
+    paths(at, value).iter().any(|text| {
+        let Some(text) = text else { return true };
+        fits(text) || resolve(text).is_none_or(|resolved| fits(&resolved))
+    })
+}
+
+/// The path without `.` and `..`; nothing for one that may lead anywhere.
+fn resolve(text: &str) -> Option<String> {
+    let text = text.replace('\\', "/");
+    if text.to_ascii_lowercase().starts_with("file:") || text.chars().any(char::is_control) {
+        return None;
+    }
+    let mut steps: Vec<&str> = Vec::new();
+    for step in text.split('/').filter(|step| !step.is_empty() && *step != ".") {
+        if step != ".." {
+            steps.push(step);
+        } else if matches!(steps[..], [only] if only.starts_with('~') || only.ends_with(':')) {
+            return None;
+        } else {
+            steps.pop()?;
+        }
+    }
+    let root = if text.starts_with('/') { "/" } else { "" };
+    Some(root.to_owned() + &steps.join("/"))
 }
 
 /// Whether the value has paths, each of them inside one of the folders.

@@ -8,7 +8,7 @@ use weaver_policy::ValueOrigin;
 
 use super::dice::Dice;
 use super::matching::{list, text};
-use super::reading::{Truth, all, entries, fits_one, whole, words_in};
+use super::reading::{Truth, all, entries, fits_one, fits_one_any_case, whole, words_in};
 use super::request::{Asked, Origins};
 use super::words::*;
 use super::{host, path, value};
@@ -72,6 +72,7 @@ fn one(test: &str, predicate: &Table, v: Option<&Json>, asked: &Asked) -> Truth 
         "prefix" => text.is_some_and(|t| words_in(named).iter().any(|part| t.starts_with(part))),
         "suffix" => text.is_some_and(|t| words_in(named).iter().any(|part| t.ends_with(part))),
         "glob" => text.is_some_and(|t| fits_one(&words_in(named), t)),
+        "glob_any_case" => text.is_some_and(|t| fits_one_any_case(&words_in(named), t)),
         "inside" => text.is_some_and(|t| words_in(named).iter().any(|f| path::is_inside(t, f))),
         "holds_paths" => {
             let at = predicate["at"].as_str().unwrap();
@@ -188,6 +189,7 @@ fn random_test(dice: &mut Dice, table: &mut Table, at: &str) {
         4 => return bounds(dice, table),
         5 => ("prefix", list(dice, TEXT_PARTS, 2)),
         6 => ("suffix", list(dice, TEXT_PARTS, 2)),
+        7 if dice.chance(50) => ("glob_any_case", list(dice, TEXT_PATTERNS, 2)),
         7 => ("glob", list(dice, TEXT_PATTERNS, 2)),
         8 => ("inside", list(dice, FOLDERS, 2)),
         9 => ("domains", list(dice, DOMAINS, 2)),

@@ -81,6 +81,12 @@ pub(crate) fn fits_one(patterns: &[&str], text: &str) -> bool {
     patterns.iter().any(|pattern| fits(pattern, text))
 }
 
+/// As [`fits_one`], without regard to case.
+pub(crate) fn fits_one_any_case(patterns: &[&str], text: &str) -> bool {
+    let fold = |text: &str| text.to_uppercase().to_lowercase();
+    patterns.iter().any(|pattern| fits(&fold(pattern), &fold(text)))
+}
+
 macro_rules! words {
     ($($name:ident($type:ident) { $($variant:ident = $word:literal,)* })*) => {$(
         pub(crate) fn $name(value: $type) -> &'static str {
