@@ -12,6 +12,7 @@ pub(crate) mod field_names;
 mod fixpoint;
 mod incremental_scanner;
 mod joined_text;
+mod json_parts;
 pub(crate) mod json_text;
 mod mask_collapsed_text;
 mod mask_table;
@@ -56,6 +57,7 @@ use mask_table::{DisclosedValues, ValueToMask};
 pub(crate) use mask_table_version::MaskTableVersion;
 use masking_sinks::{DetectionCollector, MaskedOutput, SpanCollector};
 pub(crate) use plain_words::PlainWords;
+use secrets::SecretKind;
 
 pub(crate) use joined_text::{JoinedText, MaskedPart};
 
@@ -229,6 +231,14 @@ impl Redactor {
         }
         let (kind, family) = (self.kind_of_rule(SECRET_FIELD_RULE), by.family());
         table.mask(&ValueToMask { kind, family, form, text }, source.as_deref())
+    }
+
+    /// The mask of a text that is a secret because its field has a name of this kind.
+    pub(crate) fn mask_named_secret(&self, text: &str, name: SecretKind) -> Option<String> {
+        let RunMasks { table, source, .. } = self.masks.as_ref()?;
+        let (kind, family) = (Arc::from(secrets::kind_of_value(name)), ValueFamily::Secret);
+        let value = ValueToMask { kind: &kind, family, form: ValueForm::Text, text };
+        table.mask(&value, source.as_deref())
     }
 
     /// The mask of a number that is a JSON value.

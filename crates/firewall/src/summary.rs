@@ -70,10 +70,7 @@ pub(crate) fn facts(shape: &Shape<'_>, renderer: &mut ValueRenderer<'_>) -> Fact
     let facts = match shape {
         Shape::Rows { rows, wrapper_fields } => {
             let mut facts = columns::row_facts(*rows, renderer);
-            let get = |key: &str| {
-                wrapper_fields.iter().find(|(name, _)| *name == key).map(|found| found.1)
-            };
-            let pairing = SiblingNames::from_lookup(get);
+            let pairing = SiblingNames::of_fields(wrapper_fields.iter().copied());
             for (key, value) in wrapper_fields {
                 if renderer.limits.may_show_field(key) {
                     facts.push(field_fact(key, value, &pairing, renderer));

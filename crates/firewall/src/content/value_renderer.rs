@@ -322,11 +322,11 @@ impl<'a> ValueRenderer<'a> {
             return None;
         }
         let max = self.limits.max_cell_chars();
-        Some(
-            [("value".to_owned(), Value::String(self.scan_and_cut(redacted, max)))]
-                .into_iter()
-                .collect(),
-        )
+        // A line was scanned with the text that it is from, which is no JSON; the line may be.
+        let second_pass = self.redactor.for_redacted_text();
+        let masked = self.value_redactor.redact_json_parts(&second_pass, redacted);
+        let shown = self.scan_and_cut(masked.as_deref().unwrap_or(redacted), max);
+        Some([("value".to_owned(), Value::String(shown))].into_iter().collect())
     }
 
     /// One row of a table; `None` if the list of allowed fields leaves no name for it.

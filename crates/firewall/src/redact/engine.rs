@@ -299,17 +299,16 @@ impl<'e> ActiveRules<'e> {
         let part = bytes.get(from..).unwrap_or_default();
         self.engine.anchors.for_each_match(part, |at, literal| {
             let at = from + at;
-            let mut rules = self.engine.rules_by_anchor.get(literal).into_iter().flatten();
-            let waits = rules.any(|rule| {
-                let end = bytes.len() - hidden(at);
-                self.engine
-                    .rules
-                    .get(*rule)
-                    .is_some_and(|rule| rule.may_read_beyond(bytes, at, end))
-            });
+            let rules = self.engine.rules_by_anchor.get(literal).into_iter().flatten();
+            let end = bytes.len() - hidden(at);
+            let waiting = rules
+                .filter_map(|rule| self.engine.rules.get(*rule))
+                .filter(|rule| rule.may_read_beyond(bytes, at, end));
+            let starts = waiting.map(|rule| at.saturating_sub(rule.lookbehind));
+            let Some(start) = starts.min() else { return };
             let is_found = || found.iter().any(|found| found.range.contains(&at));
-            if waits && first.is_none_or(|first| at < first) && !is_found() {
-                first = Some(at);
+            if first.is_none_or(|first| start < first) && !is_found() {
+                first = Some(start);
             }
         });
         first

@@ -13,6 +13,7 @@ use weaver_text::split;
 use weaver_types::{SensitivityTag, ValueFamily};
 
 use super::disclosure::Disclosure;
+use super::secrets::secret_name::{self, SecretKind};
 use super::word_ending_trie::WordEndingTrie;
 
 /// How much of a name is examined, from its end, in bytes.
@@ -27,6 +28,8 @@ const MAX_KNOWN: usize = 4_096;
 pub(crate) struct FieldMeaning {
     /// Why the value is never shown; `None` if it may be.
     pub(crate) hidden_by: Option<HiddenBy>,
+    /// The kind of secret that the name announces in a text, as in `name: value`.
+    pub(crate) secret_kind: Option<SecretKind>,
     /// The name contains a word that rules look for near a value.
     pub(crate) has_context_word: bool,
     /// No rule matches in the name itself.
@@ -140,7 +143,10 @@ fn classify_name(
         words.pop();
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    classify_words(&words, tags, disclosure)
+    FieldMeaning {
+        secret_kind: secret_name::secret_kind(name.as_bytes()),
+        ..classify_words(&words, tags, disclosure)
+    }
 }
 
 /// True for a name of lower-case letters only.
@@ -163,6 +169,7 @@ static WORD_LEXICON: LazyLock<WordEndingTrie> = LazyLock::new(|| {
         (name_lists::CONTEXT_WORDS, CONTEXT_WORD),
         (name_lists::SECRET_ENDINGS, SENSITIVE_ENDING),
         (name_lists::SECRET_GLUED, GLUED_ENDING),
+        (secret_name::PASSWORD_ENDINGS, GLUED_ENDING),
         (name_lists::HARMLESS_ENDINGS, HARMLESS),
         (name_lists::PII_ENDINGS, tag_bit(SensitivityTag::Pii)),
         (name_lists::PCI_ENDINGS, tag_bit(SensitivityTag::Pci)),
@@ -197,6 +204,7 @@ fn classify_word(
     let hidden = if may { hidden_after_disclosure(&[word], tags, disclosure) } else { None };
     FieldMeaning {
         hidden_by: hidden,
+        secret_kind: secret_name::secret_kind(word.as_bytes()),
         has_context_word: found.of_word & CONTEXT_WORD != 0,
         ..FieldMeaning::default()
     }
@@ -210,6 +218,7 @@ fn classify_words(
     let context = words.iter().any(|word| name_lists::CONTEXT_WORDS.binary_search(word).is_ok());
     FieldMeaning {
         hidden_by: hidden_after_disclosure(words, tags, disclosure),
+        secret_kind: secret_name::secret_kind(joined(words, " ").as_bytes()),
         has_context_word: context,
         ..FieldMeaning::default()
     }
@@ -235,9 +244,9 @@ fn hidden_by(words: &[&str], tags: &BTreeSet<SensitivityTag>) -> Option<HiddenBy
     let glued = joined(words, "");
     let tagged =
         |tag: SensitivityTag| tags.contains(&tag) && ends_with_entry(words, tagged_names(tag));
-    if ends_with_entry(words, name_lists::SECRET_ENDINGS)
-        || name_lists::SECRET_GLUED.iter().any(|ending| glued.ends_with(ending))
+    if ends_with_secret(words, &glued)
         || tagged(SensitivityTag::Secrets)
+        || words.split_last().is_some_and(|(last, rest)| is_qualified_secret(rest, last))
     {
         return Some(HiddenBy::Secret);
     }
@@ -250,6 +259,24 @@ fn hidden_by(words: &[&str], tags: &BTreeSet<SensitivityTag>) -> Option<HiddenBy
     }
     let is_tagged = tagged(SensitivityTag::Pii) || tagged(SensitivityTag::Pci);
     is_tagged.then(|| HiddenBy::Personal(kind_by_ending(words, name_lists::TAGGED_KINDS)))
+}
+
+/// True for words that end in the name of a secret, in any language; `glued` are the words without
+/// blanks.
+fn ends_with_secret(words: &[&str], glued: &str) -> bool {
+    ends_with_entry(words, name_lists::SECRET_ENDINGS)
+        || name_lists::SECRET_GLUED.iter().any(|ending| glued.ends_with(ending))
+        || secret_name::ends_with_password(glued.as_bytes())
+}
+
+/// True for the name of a secret before a word that says which of several it is: `password_prod`,
+/// `secretValue`, `secret_key_base`.
+fn is_qualified_secret(words: &[&str], qualifier: &str) -> bool {
+    secret_name::is_qualifier(qualifier.as_bytes())
+        && !ends_with_entry(words, name_lists::HARMLESS_ENDINGS)
+        && !secret_name::is_public(joined(words, " ").as_bytes())
+        && ends_with_secret(words, &joined(words, ""))
+        || qualifier == "base" && words.ends_with(&["secret", "key"])
 }
 
 /// The words joined by a separator; a single word unchanged.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::engine::{Detection, PERSONAL_FIELD_RULE, SECRET_FIELD_RULE, merge_detections};
 use super::field_names::HiddenBy;
+use super::json_parts;
 use super::value::{Postprocess, ValueRedactor};
 
 /// The longest text that is parsed as JSON, in bytes.
@@ -24,19 +25,35 @@ pub(crate) fn hidden_fields<F: Postprocess>(
     if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
         return Vec::new();
     }
-    values_under_names(text, |name, first| {
-        let Ok(Value::String(name)) = serde_json::from_str(name) else { return None };
-        // The first byte determines the type; null, true and false are never secrets.
-        let kind = match first {
-            b'n' | b't' | b'f' => Value::Null,
-            b'"' => Value::String(String::new()),
-            b'{' | b'[' => Value::Array(Vec::new()),
-            _ => Value::from(0),
-        };
-        Some(match value_redactor.field_name(&name).hides_value(&kind)? {
-            HiddenBy::Secret => SECRET_FIELD_RULE,
-            HiddenBy::Personal(_) => PERSONAL_FIELD_RULE,
-        })
+    values_under_names(text, |name, first| rule_of_field(name, first, value_redactor))
+}
+
+/// Every value that its field name hides in the parts of a text that are JSON: a line, a block in a
+/// fence, the data of an event.
+pub(crate) fn hidden_fields_of_parts<F: Postprocess>(
+    text: &str,
+    value_redactor: &mut ValueRedactor<'_, F>,
+) -> Vec<Detection> {
+    json_parts::values_under_names(text, |name, first| rule_of_field(name, first, value_redactor))
+}
+
+/// The rule by which a field name, as it is written, hides a value that begins with this byte.
+fn rule_of_field<F: Postprocess>(
+    name: &str,
+    first: u8,
+    value_redactor: &mut ValueRedactor<'_, F>,
+) -> Option<usize> {
+    let Ok(Value::String(name)) = serde_json::from_str(name) else { return None };
+    // The first byte determines the type; null, true and false are never secrets.
+    let kind = match first {
+        b'n' | b't' | b'f' => Value::Null,
+        b'"' => Value::String(String::new()),
+        b'{' | b'[' => Value::Array(Vec::new()),
+        _ => Value::from(0),
+    };
+    Some(match value_redactor.field_name(&name).hides_value(&kind)? {
+        HiddenBy::Secret => SECRET_FIELD_RULE,
+        HiddenBy::Personal(_) => PERSONAL_FIELD_RULE,
     })
 }
 
@@ -56,6 +73,11 @@ pub(crate) fn merge_field_detections(
         is_plain && found.get(at).is_some_and(|one| one.range == inner)
     };
     let fields: Vec<Detection> = fields.into_iter().filter(|field| !known(field)).collect();
+    // Where a rule found a whole number, the field's mask has the quotes that JSON needs.
+    found.retain(|one| {
+        let at = fields.partition_point(|field| field.range.start < one.range.start);
+        fields.get(at).is_none_or(|field| field.range != one.range)
+    });
     found.extend(fields);
     merge_detections(found)
 }
@@ -292,6 +314,7 @@ mod tests {
         assert_eq!(named(7..9, 6..11).len(), 1);
         assert_eq!(named(7..9, 6..11)[0].0, 6..11);
         assert_eq!(named(19..23, 18..24)[0].0, 18..24);
+        assert_eq!(named(6..11, 6..11), [(6..11, 2)]);
     }
 
     #[test]

@@ -21,8 +21,13 @@ const RULES: &[ScanRule] = &[ScanRule {
             "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk",
             "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk",
         ),
+        ("Private-Lines: 2\nAAAAIGx\nkU2Zk==\nPrivate-MAC: 9f86", "AAAAIGx\nkU2Zk=="),
     ],
-    keeps: &["-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----"],
+    keeps: &[
+        "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----",
+        "Public-Lines: 1\nAAAAB3Nz",
+        "Private-Lines: 1 or more",
+    ],
 }];
 
 fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
@@ -56,6 +61,36 @@ fn blocks(window: &ScanWindow<'_>) -> Vec<Range<usize>> {
             _ => body + body_len(text.get(body..).unwrap_or_default()),
         };
         found.push(start..end);
+    }
+    found.extend(putty_blocks(text));
+    found
+}
+
+/// What precedes the lines of a private key in a file of PuTTY.
+const PUTTY_HEADER: &str = "Private-Lines: ";
+
+/// The private keys of PuTTY: so many lines of base64 as their header says.
+fn putty_blocks(text: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for header in memchr::memmem::find_iter(text.as_bytes(), PUTTY_HEADER) {
+        let at = header + PUTTY_HEADER.len();
+        let rest = text.get(at..).unwrap_or_default();
+        let digits = rest.bytes().take(3).take_while(u8::is_ascii_digit).count();
+        let count = rest.get(..digits).and_then(|digits| digits.parse::<usize>().ok());
+        let after = rest.get(digits..).unwrap_or_default();
+        let line_break = if after.starts_with('\r') { 2 } else { 1 };
+        let (Some(count), Some(body)) = (count, after.get(line_break..)) else { continue };
+        if !after.starts_with(['\r', '\n']) {
+            continue;
+        }
+        let lines = body.split_inclusive('\n').take(count);
+        let is_base64 = |b: u8| b.is_ascii_alphanumeric() || b"+/=\r\n".contains(&b);
+        let len: usize = lines.take_while(|line| line.bytes().all(is_base64)).map(str::len).sum();
+        let len = body.get(..len).map_or(0, |lines| lines.trim_ascii_end().len());
+        let start = at + digits + line_break;
+        if len > 0 && found.last().is_none_or(|last| last.end <= start) {
+            found.push(start..start + len);
+        }
     }
     found
 }

@@ -16,6 +16,9 @@ use super::work_meter;
 pub(crate) const DEFAULT_REACH: usize = 256;
 /// The most that a rule may request.
 pub(crate) const MAX_REACH: usize = 1_024;
+/// The most bytes before an anchor that a pattern may see: the digits of a number whose name follows
+/// are held back in a stream for as long.
+pub(crate) const MAX_LOOKBEHIND: usize = 64;
 /// How many bytes around a value context words are searched in by default.
 pub(crate) const DEFAULT_CONTEXT_BYTES: usize = 64;
 /// The longest part of a host before a match that is masked with it.
@@ -40,6 +43,8 @@ pub(crate) struct Rule {
     pub(crate) boundary: bool,
     /// How many bytes from the anchor's start the pattern sees.
     pub(crate) reach: usize,
+    /// How many bytes before the anchor the pattern sees. A match then begins anywhere in them.
+    pub(crate) lookbehind: usize,
     /// How many bytes at both ends of a match are not part of the value. This avoids a capture
     /// group, which takes longer.
     pub(crate) trim: (usize, usize),
@@ -75,7 +80,9 @@ impl Rule {
         if self.boundary && at.checked_sub(1).and_then(|i| bytes.get(i)).is_some_and(is_word_byte) {
             return None;
         }
-        let window = bytes.get(at..bytes.len().min(at + self.reach))?;
+        let end = bytes.len().min(at + self.reach);
+        let at = at.saturating_sub(self.lookbehind);
+        let window = bytes.get(at..end)?;
         // Searching for one byte is much cheaper than matching a pattern.
         if self.needs.is_some_and(|needs| !window.contains(&needs)) {
             return None;
@@ -174,6 +181,14 @@ impl Pattern {
     /// A pattern to be compiled later.
     pub(crate) fn new(source: String) -> Self {
         Self { source, compiled: OnceLock::new() }
+    }
+
+    /// A pattern that matches up to this many bytes later than where the text begins.
+    pub(crate) fn with_lookbehind(source: String, bytes: usize) -> Self {
+        match bytes {
+            0 => Self::new(source),
+            bytes => Self::new(format!("(?s:.{{0,{bytes}}}?)(?:{source})")),
+        }
     }
 
     /// The compiled pattern; `None` if it does not compile.
@@ -278,6 +293,25 @@ mod tests {
         assert!(reads_on(&alone, "- kvx345678") && !reads_on(&alone, "- kvx3456789"));
         assert!(!reads_on(&alone, "-akvx3") && reads_on(&inside, "-akvx3"));
         assert!(reads_on(&named, "- kvx3456789abcd") && !reads_on(&named, "- kvx3456789abcde"));
+    }
+
+    #[test]
+    fn a_pattern_with_lookbehind_reads_what_precedes_its_anchor() {
+        let file = "[[rule]]\nid = \"r\"\ntype = \"t\"\nanchors = [\" is it\"]\n\
+                    pattern = '([0-9]+) is it'\nboundary = false\nlookbehind = 6\nreach = 6\n\
+                    masks = []\nkeeps = []\n";
+        let rule = rule_file::parse_rules(file).unwrap().remove(0);
+        let found = |text: &str| {
+            let at = text.find(" is it").unwrap();
+            rule.verify(text, at, &mut token_run::RunEndCache::default())
+        };
+        assert_eq!(found("a 123 is it"), Some(2..5));
+        assert_eq!(found("123 is it"), Some(0..3));
+        assert_eq!(found("12345678 is it"), Some(2..8));
+        assert_eq!(found("\u{e9}12345 is it"), Some(2..7));
+        assert_eq!(found("a is it"), None);
+        let wide = file.replace("lookbehind = 6", "lookbehind = 65");
+        assert!(rule_file::parse_rules(&wide).is_err());
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use weaver_types::{PERSONAL_KINDS, SECRET_KINDS, ValueFamily};
 
 use super::anchor_matcher::MIN_LITERAL_BYTES;
-use super::rule::{ContextWords, DEFAULT_CONTEXT_BYTES, DEFAULT_REACH, MAX_REACH, Pattern, Rule};
+use super::rule::{
+    ContextWords, DEFAULT_CONTEXT_BYTES, DEFAULT_REACH, MAX_LOOKBEHIND, MAX_REACH, Pattern, Rule,
+};
 use super::validators;
 
 /// The most rules of one file, and its most bytes.
@@ -72,6 +74,8 @@ struct RuleEntry {
     #[serde(default = "default_reach")]
     reach: usize,
     #[serde(default)]
+    lookbehind: usize,
+    #[serde(default)]
     trim: (usize, usize),
     #[serde(default)]
     extend: bool,
@@ -131,6 +135,9 @@ impl RuleEntry {
         if self.reach == 0 || self.reach > MAX_REACH {
             return Err(wrong(format!("`reach` must be from 1 to {MAX_REACH}")));
         }
+        if self.lookbehind > MAX_LOOKBEHIND {
+            return Err(wrong(format!("`lookbehind` must be at most {MAX_LOOKBEHIND}")));
+        }
         let within = self.within.unwrap_or(DEFAULT_CONTEXT_BYTES);
         if within > MAX_REACH {
             return Err(wrong(format!("`within` must be at most {MAX_REACH}")));
@@ -154,9 +161,10 @@ impl RuleEntry {
             kind: Arc::from(self.kind.as_str()),
             family,
             anchors: self.anchors.iter().map(|a| a.to_ascii_lowercase()).collect(),
-            pattern: Pattern::new(self.pattern),
+            pattern: Pattern::with_lookbehind(self.pattern, self.lookbehind),
             boundary: self.boundary,
             reach: self.reach,
+            lookbehind: self.lookbehind,
             trim: self.trim,
             extend: self.extend,
             url: self.url,

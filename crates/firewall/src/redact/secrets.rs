@@ -7,8 +7,10 @@ mod assignment;
 mod folded_name;
 mod keyword_proximity;
 mod keywords;
+mod labelled_value;
+mod line_value;
 mod password_table;
-mod secret_name;
+pub(crate) mod secret_name;
 #[cfg(test)]
 mod tests;
 mod token_form;
@@ -16,6 +18,9 @@ mod token_stats;
 mod vendor_id;
 
 use std::ops::Range;
+
+pub(crate) use assigned_value::is_secret_text;
+pub(crate) use secret_name::SecretKind;
 
 use super::covered_ranges::CoveredRanges;
 use super::scan_window::ScanWindow;
@@ -64,6 +69,38 @@ const RULES: &[ScanRule] = &[
             ("用户名\t密码\nbob\tq8Vn2Lm", "q8Vn2Lm"),
             ("psk=\"q8Vn2Lm-x\"", "q8Vn2Lm-x"),
             ("let password: &str = \"q8Vn2Lm\";", "q8Vn2Lm"),
+            ("DB_PASSWORD=x&q8Vn2Lm", "x&q8Vn2Lm"),
+            ("DB_PASSWORD=Kd83;jQ2!pLw9", "Kd83;jQ2!pLw9"),
+            ("export DB_PASSWORD=Kd83,jQ2!pLw9", "Kd83,jQ2!pLw9"),
+            ("DB_PASSWORD=Kd83<jQ2!pLw9", "Kd83<jQ2!pLw9"),
+            ("DB_PASSWORD=Kd83)jQ2!pLw9", "Kd83)jQ2!pLw9"),
+            ("DB_PASSWORD=Kd83'jQ2!pLw9", "Kd83'jQ2!pLw9"),
+            ("DB_PASSWORD=Blue7 whale 44 song\nX=1", "Blue7 whale 44 song"),
+            ("db:\n  password: Tr0ub4dor(3xK9", "Tr0ub4dor(3xK9"),
+            ("DB_PASSWORD=Kd83{jQ2pLw", "Kd83{jQ2pLw"),
+            ("DB_PASSWORD=[Kd83jQ2pLw", "[Kd83jQ2pLw"),
+            ("password: \"(Kd83jQ2pLw)\"", "(Kd83jQ2pLw)"),
+            ("DB_PASSWORD='[Kd83jQ2pLw'", "[Kd83jQ2pLw"),
+            ("DB_PASSWORD=Kd83jQ2pL=", "Kd83jQ2pL="),
+            ("//npm.corp.net/:_password=aHVudGVyMg==", "aHVudGVyMg=="),
+            ("password: aHVudGVyMg==", "aHVudGVyMg=="),
+            ("DB_PASSWORD_PROD=Kd83jQ2pL", "Kd83jQ2pL"),
+            ("db.password.prod=Kd83jQ2pL", "Kd83jQ2pL"),
+            ("adminPasswordValue: Kd83jQ2pL", "Kd83jQ2pL"),
+            ("mot_de_passe=q8Vn2Lm", "q8Vn2Lm"),
+            ("DB_PASSWORD=Mastodon#4471x", "Mastodon#4471x"),
+            ("DB_PASSWORD=dummyKd83jQ2", "dummyKd83jQ2"),
+            ("password: |\n  swordfish99x\nuser: bob", "swordfish99x"),
+            ("- name: DB_PASSWORD\n  value: >-\n    q8Vn2Lm\n", "q8Vn2Lm"),
+            ("**Passwort:** q8Vn2Lm", "q8Vn2Lm"),
+            ("<b>Password:</b> q8Vn2Lm", "q8Vn2Lm"),
+            ("<strong>Password</strong>: q8Vn2Lm now", "q8Vn2Lm"),
+            ("<p>Password: <code>q8Vn2Lm</code></p>", "q8Vn2Lm"),
+            ("<td>password</td><td>q8Vn2Lm</td>", "q8Vn2Lm"),
+            ("<th>Password:</th>\n <td><code>q8Vn2Lm</code></td>", "q8Vn2Lm"),
+            ("<key>password</key>\n<string>q8Vn2Lm</string>", "q8Vn2Lm"),
+            ("| Password | q8Vn2Lm | rotate it |", "q8Vn2Lm"),
+            ("user,bob\nPassword,q8Vn2Lm\n", "q8Vn2Lm"),
         ],
         keeps: &[
             "password: required",
@@ -82,6 +119,33 @@ const RULES: &[ScanRule] = &[
             "--password <password>",
             "name,password_changed\nann,2026-01-02b",
             "field,password\nlength,12",
+            "  password: hash(u2f_key),\n",
+            "password = sha256(\n",
+            "password=data[0]",
+            "password: [abc1d, e2f3]",
+            "password: \"[a-z0-9]{8,}\"",
+            "password=$1;shift",
+            "password: Option<String>,",
+            "password_policy: strict1",
+            "password_test: passed",
+            "DB_PASSWORD_PROD=${DB_PASSWORD}",
+            "DB_PASSWORD=your-password-123",
+            "DB_PASSWORD=example123",
+            "password: |\n  Your password, with 8 letters.\n",
+            "password: |\nuser1: x",
+            "<th>User</th><th>Password</th></tr><tr><td>bob1x2</td>",
+            "<td>password</td><td>string</td>",
+            "<label>Password:</label> <input id=\"pw1x2\">",
+            "**Password:** required",
+            "| password | string |",
+            "| user | password | utf8mb4 |",
+            "Password,base64",
+            "password,email\n",
+            "password,q8Vn2Lm,x\n",
+            "def connect(host, user, password, port=5432):\n    return open_it(host, user, retries2, port)\n",
+            "log.info('login', password)\nlog.info('login', message2)",
+            "from auth import login, logout, password\nfrom utils import parse, dump, base64url2",
+            "    user, password,\n    host1x2, port2x3,\n",
         ],
     },
     ScanRule {
@@ -97,6 +161,12 @@ const RULES: &[ScanRule] = &[
             ("var fooToken string = \"hxio5pnt465azx2du\"", "hxio5pnt465azx2du"),
             ("x --token=abc1234567", "abc1234567"),
             ("x --account-key q8rXUtnFEMI/K7MDENG+bPxRf2==", "q8rXUtnFEMI/K7MDENG+bPxRf2=="),
+            (
+                "SECRET_KEY_BASE=9f86d081884c7d659a2feaa0c55ad015",
+                "9f86d081884c7d659a2feaa0c55ad015",
+            ),
+            ("APP_KEY=base64:q8rXUtnFEMI/K7MDENG+bPxRf2==", "base64:q8rXUtnFEMI/K7MDENG+bPxRf2=="),
+            ("api_key_prod: ABCDEFGH12345678", "ABCDEFGH12345678"),
         ],
         keeps: &[
             "total tokens: 123456",
@@ -109,6 +179,9 @@ const RULES: &[ScanRule] = &[
             "access_key=short",
             "secret_name: my-app-v2-secret",
             "nextPageToken: CAUQAA1234567",
+            "token_text: COVID19abcd",
+            "auth = base64.b64encode(user_passwd.encode()).decode('ascii')\n",
+            "def generate_key(cls) -> bytes:\n    return base64.urlsafe_b64encode(os.urandom(32))",
         ],
     },
     ScanRule {
@@ -165,6 +238,15 @@ const RULES: &[ScanRule] = &[
         keeps: &["SKU0123456789", "en-us1", "1:AA"],
     },
 ];
+
+/// The kind of the values that names of this kind announce.
+pub(crate) fn kind_of_value(name: SecretKind) -> &'static str {
+    let rule = match name {
+        SecretKind::Password | SecretKind::Pass => PASSWORD_RULE,
+        SecretKind::Secret | SecretKind::Weak => SECRET_RULE,
+    };
+    RULES.get(rule).map_or("secret", |rule| rule.kind)
+}
 
 /// Finds secrets in a text.
 fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {

@@ -20,6 +20,8 @@ macro_rules! words {
 }
 pub(crate) use words;
 
+pub(crate) use password::looks_like_password;
+
 /// A validator: true if the text may be such a value.
 pub(crate) type Validator = fn(&str) -> bool;
 
@@ -35,11 +37,13 @@ const VALIDATORS: &[(&str, Validator)] = &[
     ("not_a_name", not_a_name),
     ("not_a_path", not_a_path),
     ("not_a_plain_word", not_a_plain_word),
+    ("not_a_scheme", not_a_scheme),
     ("not_a_word", not_a_word),
     ("not_an_identifier", not_an_identifier),
     ("not_placeholder", not_placeholder),
     ("not_template", not_template),
-    ("password_like", password::looks_like_password),
+    ("one_time_code", one_time_code),
+    ("password_like", looks_like_password),
     ("token_like", token_like),
 ];
 
@@ -110,6 +114,26 @@ fn not_a_name(text: &str) -> bool {
     !(is_name || text.contains('('))
 }
 
+/// Not the name of a parameter or a scheme of an `Authorization` header, whose other parts are the
+/// secret: `username=`, `AWS4-HMAC-SHA256`.
+fn not_a_scheme(text: &str) -> bool {
+    let is_parameter = text
+        .strip_suffix('=')
+        .is_some_and(|name| name.bytes().all(|b| b.is_ascii_alphabetic() || b"_-".contains(&b)));
+    let is_signature =
+        ["AWS4-HMAC-SHA256", "AWS4-ECDSA-P256-SHA256", "GOOG4-RSA-SHA256"].contains(&text);
+    !is_parameter && !is_signature
+}
+
+/// Digits that were drawn: not a year, not one digit throughout, and not in the order of counting.
+fn one_time_code(text: &str) -> bool {
+    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_digit).collect();
+    let is_year = digits.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
+    let steps =
+        |by: u8| digits.windows(2).all(|pair| matches!(pair, [a, b] if *b == a.wrapping_add(by)));
+    !is_year && !steps(0) && !steps(1) && !steps(u8::MAX)
+}
+
 fn has_digit(text: &str) -> bool {
     text.bytes().any(|b| b.is_ascii_digit())
 }
@@ -173,6 +197,48 @@ fn is_filler(text: &str) -> bool {
 /// Not a placeholder: a template, a word, one character repeated, the alphabet, `your-key-here`.
 pub(crate) fn not_placeholder(text: &str) -> bool {
     not_template(text) && not_a_word(text) && !is_repetitive(text) && !has_placeholder_phrase(text)
+}
+
+/// Like [`not_placeholder`], for passwords, which people make of words: a phrase counts only where
+/// words begin and end, and only if the rest is not a password by itself.
+pub(crate) fn not_placeholder_password(text: &str) -> bool {
+    not_template(text)
+        && not_a_word(text)
+        && !is_repetitive(text)
+        && text != "1234567890"
+        && !is_placeholder_password(text)
+}
+
+/// True for `your-password-1`, `example123` and `changeme!`, false for `Mastodon#4471x` and
+/// `dummyKd83jQ2`.
+fn is_placeholder_password(text: &str) -> bool {
+    let Some(phrases) = PHRASE_MATCHER.as_ref() else { return true };
+    let bytes = text.as_bytes();
+    phrases.find_iter(text).any(|phrase| {
+        let rest = [text.get(..phrase.start()), text.get(phrase.end()..)];
+        is_word_break(bytes, phrase.start())
+            && is_word_break(bytes, phrase.end())
+            && !rest.into_iter().flatten().any(has_scrambled_word)
+    })
+}
+
+/// True where no word continues: at a change between letters and something else, and before a
+/// capital after a small letter.
+fn is_word_break(bytes: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
+    let after = bytes.get(at).copied().unwrap_or(b' ');
+    !before.is_ascii_alphabetic()
+        || !after.is_ascii_alphabetic()
+        || before.is_ascii_lowercase() && after.is_ascii_uppercase()
+}
+
+/// A word in which a letter follows a digit that follows a letter.
+pub(crate) fn has_scrambled_word(text: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| {
+        let word = word.trim_start_matches(|c: char| c.is_ascii_digit());
+        let rest = word.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        rest.bytes().any(|b| b.is_ascii_alphabetic())
+    })
 }
 
 /// One character makes up most of the text, or occurs eight times in a row.

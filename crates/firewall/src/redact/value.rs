@@ -119,9 +119,10 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
         }
     }
 
-    /// The whole text, redacted.
+    /// The whole text, redacted. Where it has lines or blocks of JSON, field names hide values.
     pub(crate) fn redact<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        self.redactor.redact_text(text, &mut self.masked)
+        self.redact_json_parts(self.redactor, text)
+            .unwrap_or_else(|| self.redactor.redact_text(text, &mut self.masked))
     }
 
     /// A field name with its meaning.

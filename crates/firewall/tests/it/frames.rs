@@ -324,3 +324,25 @@ fn without_rows_nothing_of_a_value_is_shown_and_that_is_counted() {
         assert_eq!(warned(&frame, "rows_omitted"), omitted, "{value}");
     }
 }
+
+#[test]
+fn names_hide_values_in_every_frame_of_a_text_and_of_rows() {
+    let row = |id: usize| json!({ "id": id, "pass": "sunshine", "пароль": "podsolnuh", "cvv": 914, "otp": "482913" });
+    let rows: Vec<Value> = (0..40).map(row).collect();
+    let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    for raw in [
+        RawResult::text(lines.clone()),
+        RawResult::text(format!("HTTP 200\n{lines}")),
+        RawResult::text(json!(rows).to_string()),
+        RawResult::json(json!(rows)),
+        RawResult::json(json!({ "log": lines })),
+        RawResult::json(json!({ "rows": rows, "others": rows })),
+    ] {
+        for mode in [ResponseMode::Auto, ResponseMode::Summary, ResponseMode::Table] {
+            let frame = json!(FIREWALL.frame(&raw, &spec(mode))).to_string();
+            for secret in ["sunshine", "podsolnuh", "914", "482913"] {
+                assert!(!frame.contains(secret), "{secret} in {mode:?}: {frame:.2000}");
+            }
+        }
+    }
+}

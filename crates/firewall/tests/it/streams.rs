@@ -66,6 +66,19 @@ fn a_text_in_pieces_is_redacted_as_the_text_that_it_is() {
     }
 }
 
+#[test]
+fn a_line_of_a_stream_hides_what_the_names_in_it_say() {
+    let pieces = [
+        "{\"user\":\"a\",\"cvv\":\"12",
+        "3\"}\ndata: {\"otp\":\"48",
+        "2913\",\"pass\":\"sunshine\"}\n",
+    ];
+    let (items, _) = streamed(&spec(ResponseMode::Table), texts(&pieces), None);
+    let lines =
+        [r#"{"user":"a","cvv":"[REDACTED]"}"#, r#"data: {"otp":"[REDACTED]","pass":"[REDACTED]"}"#];
+    assert_eq!(shown(&items), lines.concat());
+}
+
 /// Cases: R07.
 #[test]
 fn rows_of_a_stream_are_frames_and_no_key_in_them_ends_it() {

@@ -2,17 +2,18 @@
 
 /// Endings of names of secrets: `db_password`, `stripeApiKey`.
 pub(super) const SECRET_ENDINGS: &[&str] = &[
-    "access code", "access key", "access keys", "access token", "account key", "api key",
-    "api keys", "api secret", "api token", "app secret", "auth", "auth key", "auth token",
-    "authorization", "backup codes", "bearer", "bearer token", "card pin", "client secret",
-    "connection string", "cookie", "cookies", "credential", "credentials", "cvc", "cvv",
-    "encryption key", "hmac key", "id token", "jsessionid", "jwt", "master key", "mnemonic", "otp",
-    "passcode", "passphrase", "passwd", "password", "password hash", "passwords", "passwort",
-    "phpsessid", "pin code", "pin number", "private key", "private keys", "pwd", "recovery code",
+    "2fa code", "access code", "access key", "access keys", "access token", "account key",
+    "api key", "api keys", "api secret", "api token", "app secret", "auth", "auth key",
+    "auth token", "authorization", "backup codes", "bearer", "bearer token", "card pin",
+    "client secret", "connection string", "cookie", "cookies", "credential", "credentials", "cvc",
+    "cvv", "encryption key", "hmac key", "id token", "jsessionid", "jwt", "login code",
+    "master key", "mfa code", "mnemonic", "one time code", "otp", "otp code", "passcode",
+    "passphrase", "passwd", "password", "password hash", "passwords", "passwort", "phpsessid",
+    "pin code", "pin number", "private key", "private keys", "pwd", "recovery code",
     "recovery codes", "refresh token", "sas token", "secret", "secret access key", "secret key",
-    "secrets", "security answer", "security code", "seed phrase", "session id", "session key",
-    "session token", "shared key", "shared secret", "signing key", "ssh key", "storage key",
-    "token", "webhook secret",
+    "secrets", "secure string", "security answer", "security code", "seed phrase", "session id",
+    "session key", "session token", "shared key", "shared secret", "signing key", "ssh key",
+    "storage key", "token", "totp code", "two factor code", "verification code", "webhook secret",
 ];
 
 /// Endings of names of personal data, with the kind of value: `user_email`, `billingCardNumber`.
@@ -146,8 +147,8 @@ pub(super) const PCI_ENDINGS: &[&str] = &[
 /// Additional sensitive endings in results tagged as secrets: the generic field names of secret
 /// stores.
 pub(super) const SECRETS_TAG_ENDINGS: &[&str] = &[
-    "data", "payload", "pin", "plaintext", "secret binary", "secret data", "secret string",
-    "secret value", "seed", "string data", "value",
+    "data", "payload", "pin", "plaintext", "secret binary", "secret data", "seed", "string data",
+    "value",
 ];
 
 /// Kinds for names that are sensitive only under a tag. The others have no kind, so a contract

@@ -40,6 +40,22 @@ fn names_are_matched_by_their_end() {
         "set-cookie",
         "sessionId",
         "pass\u{200b}word",
+        "contraseña",
+        "DB_CONTRASEÑA",
+        "kennwort",
+        "mot_de_passe",
+        "пароль",
+        "серверПароль",
+        "密码",
+        "password_prod",
+        "smtpPasswordOld",
+        "secretValue",
+        "token_value",
+        "SecretString",
+        "secret_key_base",
+        "apiKeyStaging",
+        "verification_code",
+        "otpCode",
         "ｐａｓｓｗｏｒｄ",
         &format!("{}.password", "x".repeat(5_000)),
     ] {
@@ -53,7 +69,9 @@ fn names_that_only_speak_of_it_are_shown() {
         "token_count", "max_tokens", "total_tokens", "total tokens", "tokens", "next_page_token",
         "nextPageToken", "pageToken", "email_verified", "has_password", "is_secret",
         "password_length", "phone_type", "secretary", "id", "name", "compass", "author", "",
-        "card", "key", "value", "address", "price_per_token",
+        "card", "key", "value", "address", "price_per_token", "pass", "passed", "token_text",
+        "max_token_value", "next_token_value", "has_password_old", "secret_base",
+        "password_policy", "confirmation_code", "code", "il_passe", "pin", "new", "test",
     ] {
         assert!(!is_sensitive(name), "{name}");
     }
@@ -67,7 +85,7 @@ fn a_tag_makes_more_names_sensitive_unless_they_are_listed() {
         (SensitivityTag::Pii, "home_address"),
         (SensitivityTag::Pci, "expiryDate"),
         (SensitivityTag::Pci, "PAN"),
-        (SensitivityTag::Secrets, "SecretString"),
+        (SensitivityTag::Secrets, "SecretBinary"),
         (SensitivityTag::Secrets, "value"),
     ] {
         assert!(plain.classify(name).hidden_by.is_none(), "{name}");
@@ -99,6 +117,23 @@ fn some_names_say_what_their_value_is() {
     }
     for name in ["title", "status", "created_at", "keyboard"] {
         assert!(!names.classify(name).has_context_word, "{name}");
+    }
+}
+
+#[test]
+fn some_names_announce_a_secret_if_the_value_looks_like_one() {
+    let mut names = FieldNameClassifier::default();
+    for (name, kind) in [
+        ("pass", Some(SecretKind::Pass)),
+        ("db_pass", Some(SecretKind::Pass)),
+        ("dbPassOld", Some(SecretKind::Pass)),
+        ("writekey", Some(SecretKind::Secret)),
+        ("key", Some(SecretKind::Weak)),
+        ("passed", None),
+        ("compass", None),
+    ] {
+        let meaning = names.classify(name);
+        assert_eq!((meaning.hidden_by, meaning.secret_kind), (None, kind), "{name}");
     }
 }
 
@@ -144,6 +179,7 @@ fn all() -> Vec<&'static str> {
         &glued,
         name_lists::SECRET_ENDINGS,
         name_lists::SECRET_GLUED,
+        secret_name::PASSWORD_ENDINGS,
         name_lists::HARMLESS_ENDINGS,
         name_lists::QUESTION_WORDS,
         name_lists::CONTEXT_WORDS,

@@ -32,6 +32,7 @@ pub(super) const RULES: &[DocumentRule] = rows! {
     "eu-vat" "tax_id" ["AA999999999", "AA*9999999*", "AA99999999", "AA9999999999", "AA999999999999", "AA999999999A99", "AAA99999999", "AA9999999A", "AA*9999999A"] Keyword TAX, is_not_repeated, ["tax id JV558602536 given" => "JV558602536"], ["lot JV558602536 shipped"];
     "de-identity-card" "passport" ["A********"] Alone PASSPORT, icao, ["passport MPLM35299 given" => "MPLM35299"], ["lot MPLM35299 shipped"];
     "de-identity-card-digits" "passport" ["A********9", "A99999999"] Keyword PASSPORT, is_not_repeated, ["passport LS68G7ZQI9 given" => "LS68G7ZQI9"], ["lot LS68G7ZQI9 shipped"];
+    "de-passport" "passport" ["A********"] Keyword PASSPORT, de_passport, ["passport C01X00T47 given" => "C01X00T47"], ["passport MANAGER22", "lot C01X00T47 shipped"];
     "de-social-security" "national_id" ["99~999999~A~999"] Always PERSON, de_social, ["it is 65 530513 K 177 here" => "65 530513 K 177"], ["lot 65 530513 k 177 shipped"];
     "de-health-insurance" "health_id" ["A999999999"] Alone HEALTH, de_health, ["patient J582653047 given" => "J582653047"], ["lot J582653047 shipped"];
     "de-physician" "medical_license" ["999999999"] Keyword HEALTH, de_physician, ["patient 451061274 given" => "451061274"], ["lot 451061274 shipped"];
@@ -172,6 +173,16 @@ fn icao(text: &[u8]) -> bool {
     letters.clone().all(|byte| b"CFGHJKLMNPRTVWXYZ".contains(byte))
         && weighted_sum(text, &[7, 3, 1, 7, 3, 1, 7, 3]) % 10 == value_at(text, 8)
         && text.last().is_some_and(u8::is_ascii_digit)
+}
+
+/// The number of a German passport as it is printed, without the check digit: no vowels, so that no
+/// words come about.
+fn de_passport(text: &[u8]) -> bool {
+    let (letters, digits): (Vec<u8>, Vec<u8>) = text.iter().partition(|b| b.is_ascii_alphabetic());
+    text.first().is_some_and(|first| b"CFGHJK".contains(first))
+        && letters.iter().all(|byte| b"CFGHJKLMNPRTVWXYZ".contains(byte))
+        && digits.len() >= 3
+        && !all_same(&digits)
 }
 
 fn digit_sum(sum: u32) -> u32 {

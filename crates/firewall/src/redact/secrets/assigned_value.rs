@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use super::secret_name::{self, SecretKind};
 use super::token_stats::{TokenStats, is_uuid};
-use super::{MAX_VALUE_BYTES, byte_at, slice};
+use super::{MAX_VALUE_BYTES, byte_at, labelled_value, line_value, slice};
 use crate::redact::checksum;
-use crate::redact::validators::{not_a_path, not_an_identifier, not_placeholder};
+use crate::redact::validators::{
+    has_scrambled_word, not_a_path, not_an_identifier, not_placeholder, not_placeholder_password,
+};
 
 /// A value and how it is written.
 #[derive(Debug)]
@@ -19,6 +21,8 @@ pub(super) struct AssignedValue {
     pub(super) is_adjacent: bool,
     /// Only a value that looks like a token counts.
     pub(super) requires_token: bool,
+    /// Its name begins the line, so signs that end a value elsewhere may be a part of it.
+    pub(super) fills_line: bool,
 }
 
 /// The value after a separator.
@@ -30,6 +34,14 @@ pub(super) fn value_after(bytes: &[u8], from: usize, separator: u8) -> Option<As
     let folded = byte_at(bytes, start) == b'\\' && b"\r\n".contains(&byte_at(bytes, start + 1));
     if (folded || b"\r\n".contains(&byte_at(bytes, start))) && b"=:".contains(&separator) {
         (start, requires_token) = (next_line(bytes, start), true);
+    }
+    if separator == b':' && !requires_token {
+        if b"|>".contains(&byte_at(bytes, start))
+            && let Some(block) = line_value::block_scalar(bytes, start)
+        {
+            return Some(block);
+        }
+        start = labelled_value::skip_markup(bytes, start);
     }
     start += usize::from(
         b"brfuLN@".contains(&byte_at(bytes, start)) && is_quote(byte_at(bytes, start + 1)),
@@ -55,6 +67,7 @@ pub(super) fn value_after(bytes: &[u8], from: usize, separator: u8) -> Option<As
                 separator,
                 is_adjacent,
                 requires_token,
+                fills_line: false,
             });
         }
         start = from;
@@ -70,6 +83,7 @@ pub(super) fn value_after(bytes: &[u8], from: usize, separator: u8) -> Option<As
         separator,
         is_adjacent,
         requires_token,
+        fills_line: false,
     })
 }
 
@@ -98,6 +112,7 @@ pub(super) fn value_in_element(bytes: &[u8], from: usize) -> Option<AssignedValu
         separator: b'>',
         is_adjacent: true,
         requires_token: false,
+        fills_line: false,
     })
 }
 
@@ -126,9 +141,9 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
     let raw = slice(bytes, value.range.clone());
     let Ok(text) = std::str::from_utf8(raw) else { return false };
     if text.is_empty()
-        || text.starts_with(['[', '('])
+        || text.starts_with(['[', '(']) && !is_password_in_brackets(text, value)
         || text.starts_with("ENC[")
-        || !not_placeholder(text)
+        || is_placeholder(text, kind)
     {
         return false;
     }
@@ -146,8 +161,11 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
     if !value.quoted && matches!(next, b')' | b',') && secret_name::secret_kind(raw).is_some() {
         return false;
     }
-    let open = text.ends_with(':') || text.ends_with('=') && !is_padded(raw);
-    let code = !value.quoted && (text.contains(['(', '[', '{']) || open);
+    let open = text.ends_with(':')
+        || text.ends_with('=') && !is_padded(raw) && !ends_its_line(bytes, value, &shape);
+    let has_bracket = text.contains(['(', '[', '{']);
+    let is_program_text = has_bracket && (!value.fills_line || line_value::is_program_text(text));
+    let code = !value.quoted && (is_program_text || open);
     if code || !value.quoted && b"([".contains(&next) {
         return false;
     }
@@ -164,10 +182,58 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
     }
 }
 
-/// True for base64 with padding.
+fn is_placeholder(text: &str, kind: SecretKind) -> bool {
+    match kind {
+        SecretKind::Password | SecretKind::Pass => !not_placeholder_password(text),
+        SecretKind::Secret | SecretKind::Weak => !not_placeholder(text),
+    }
+}
+
+/// True for a password that begins with a bracket: in quotes, or where its name begins the line.
+fn is_password_in_brackets(text: &str, value: &AssignedValue) -> bool {
+    let is_pattern = text.contains(['\\', '^', '|', '?', ' ', ','])
+        || ["a-z", "A-Z", "0-9", "]{", "]+", "]*"].iter().any(|part| text.contains(part));
+    // After a colon it is a list of YAML.
+    let is_text = value.quoted || value.fills_line && value.separator == b'=';
+    is_text && has_scrambled_word(text) && !is_pattern
+}
+
+/// True for base64 with padding, possibly after its name.
 fn is_padded(text: &[u8]) -> bool {
-    let is_base64 = |b: &u8| b.is_ascii_alphanumeric() || b"+/=-_".contains(b);
+    let text = text.strip_prefix(b"base64:").unwrap_or(text);
     text.len() >= 24 && text.len().is_multiple_of(4) && text.iter().all(is_base64)
+}
+
+fn is_base64(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte)
+}
+
+/// True for a value with a final `=` that is a part of it, because the line ends there and either
+/// begins with the name or the value is short base64.
+fn ends_its_line(bytes: &[u8], value: &AssignedValue, shape: &TokenStats) -> bool {
+    let raw = slice(bytes, value.range.clone());
+    let has_both_cases =
+        raw.iter().any(u8::is_ascii_uppercase) && raw.iter().any(u8::is_ascii_lowercase);
+    let is_mixed = shape.letters > 0 && shape.digits > 0;
+    let is_short_base64 = raw.ends_with(b"==")
+        && raw.len().is_multiple_of(4)
+        && raw.iter().all(is_base64)
+        && (is_mixed || has_both_cases);
+    matches!(byte_at(bytes, value.range.end), 0 | b'\r' | b'\n')
+        && (value.fills_line && is_mixed || is_short_base64)
+}
+
+/// True if a field with a name of this kind hides this text, as it would in the text of the field.
+pub(crate) fn is_secret_text(text: &str, kind: SecretKind) -> bool {
+    let value = AssignedValue {
+        range: 0..text.len(),
+        quoted: true,
+        separator: b':',
+        is_adjacent: true,
+        requires_token: false,
+        fills_line: false,
+    };
+    is_secret(text.as_bytes(), &value, kind)
 }
 
 fn is_password(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {

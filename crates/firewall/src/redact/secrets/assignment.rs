@@ -7,7 +7,9 @@ use std::ops::Range;
 
 use super::assigned_value::{self, AssignedValue};
 use super::secret_name::{self, SecretKind};
-use super::{PASSWORD_RULE, SECRET_RULE, ScanHit, byte_at, password_table, slice};
+use super::{
+    PASSWORD_RULE, SECRET_RULE, ScanHit, byte_at, labelled_value, line_value, password_table, slice,
+};
 use crate::redact::scan_window::ScanWindow;
 use crate::redact::work_meter;
 
@@ -26,14 +28,12 @@ pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
         let assignment = match byte_at(bytes, at) {
             b'=' => at_equals(bytes, at),
             b':' => at_colon(bytes, at),
-            b'>' => in_xml_element(bytes, at),
-            b',' | b';' | b'|' => {
+            b'>' => in_xml_element(bytes, at)
+                .or_else(|| labelled_value::after_closing_tag(bytes, at).map(Assignment::labelled)),
+            b',' | b';' | b'|' | b'\t' => {
                 password_table::scan_below_heading(bytes, at, &mut columns, hits);
                 in_argument_list(bytes, at)
-            }
-            b'\t' => {
-                password_table::scan_below_heading(bytes, at, &mut columns, hits);
-                None
+                    .or_else(|| labelled_value::in_next_cell(bytes, at).map(Assignment::labelled))
             }
             b'-' => command_line_flag(bytes, at),
             _ => None,
@@ -60,6 +60,12 @@ struct Assignment {
     value: AssignedValue,
 }
 
+impl Assignment {
+    fn labelled(value: AssignedValue) -> Self {
+        Self { kind: labelled_value::LABELLED_KIND, value }
+    }
+}
+
 fn at_equals(bytes: &[u8], at: usize) -> Option<Assignment> {
     let before = byte_at(bytes, at.wrapping_sub(1));
     let after = byte_at(bytes, at + 1);
@@ -72,7 +78,22 @@ fn at_equals(bytes: &[u8], at: usize) -> Option<Assignment> {
     if byte_at(bytes, value.range.end) == b'&' && is_behind_semicolon(bytes, at) {
         value.range.end = assigned_value::semicolon_end(bytes, value.range.end);
     }
+    fill_line(bytes, at, kind, &mut value);
     Some(Assignment { kind, value })
+}
+
+/// Extends an unquoted password whose name begins its line to the end of it. Tokens have no signs.
+fn fill_line(bytes: &[u8], sign: usize, kind: SecretKind, value: &mut AssignedValue) {
+    let is_password = matches!(kind, SecretKind::Password | SecretKind::Pass);
+    if !is_password || value.quoted || value.requires_token {
+        return;
+    }
+    let Some(name) = name_before(bytes, sign) else { return };
+    let gap = slice(bytes, name.end..sign);
+    if gap.iter().all(|b| b" \t*_?+:".contains(b)) && line_value::begins_line(bytes, name.start) {
+        value.fills_line = true;
+        value.range.end = line_value::line_value_end(bytes, value);
+    }
 }
 
 /// True for a name in a connection string, `;Password=`, where `&` is an ordinary character.
@@ -91,7 +112,11 @@ fn at_colon(bytes: &[u8], at: usize) -> Option<Assignment> {
         return None;
     }
     let kind = kind_before(bytes, at)?;
-    Some(Assignment { kind, value: assigned_value::value_after(bytes, at + 1, b':')? })
+    let mut value = assigned_value::value_after(bytes, at + 1, b':')?;
+    if b" \t".contains(&after) {
+        fill_line(bytes, at, kind, &mut value);
+    }
+    Some(Assignment { kind, value })
 }
 
 /// The kind of secret that the name before a sign announces.

@@ -50,6 +50,8 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
     if before == b'#'
         || before == b'@'
         || before == b'%'
+        // The name of a function.
+        || byte_at(bytes, run.end) == b'('
         || slice(bytes, run.clone()).starts_with(b"//")
     {
         return;

@@ -66,6 +66,14 @@ pub(super) fn scan_below_heading(
     let line = before.iter().rev().take_while(|byte| **byte != b'\n').count();
     let line = at + 1 - line;
     let column = slice(bytes, line..at + 1).iter().filter(|byte| **byte == separator).count();
+    let rest = slice(bytes, heading.end..bytes.len().min(heading.end + MAX_LINE_BYTES));
+    let line_end = heading.end + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+    let heading_line = slice(bytes, line..line_end);
+    let is_in_text = matches!(separator, b',' | b';');
+    if is_in_text && !is_row_of_headings(heading_line, separator) {
+        return;
+    }
+    let cells = count_cells(heading_line, separator);
     let limit = bytes.len().min(heading.end + MAX_BYTES_BELOW);
     let run = slice(bytes, heading.end..limit);
     let lines =
@@ -74,12 +82,55 @@ pub(super) fn scan_below_heading(
     let last = ends.get(MAX_LINES_BELOW).or(ends.last()).copied().unwrap_or(heading.end);
     let known = columns.advance(separator, column, last);
     for (start, end) in ends.iter().zip(ends.iter().skip(1)).take(MAX_LINES_BELOW) {
-        if *end > known {
+        // In program text and prose a comma is no separator, and lines have any number of them.
+        let is_row = !is_in_text || count_cells(slice(bytes, start + 1..*end), separator) == cells;
+        if *end > known && is_row {
             work_meter::add_bytes(end - start);
             // The line begins with the break before it, as a part of its first cell.
             hits.extend(secret_in_cell(bytes, *start..*end, separator, column));
         }
     }
+}
+
+/// First words of lines of program text.
+const PROGRAM_WORDS: [&[u8]; 16] = [
+    b"from", b"import", b"export", b"const", b"let", b"var", b"def", b"class", b"return", b"use",
+    b"fn", b"function", b"select", b"insert", b"print", b"raise",
+];
+/// The most words of a heading.
+const MAX_HEADING_WORDS: usize = 4;
+
+/// True for a line of short headings, false for program text and prose.
+fn is_row_of_headings(line: &[u8], separator: u8) -> bool {
+    let line = line.trim_ascii();
+    let is_called =
+        |pair: &[u8]| matches!(pair, [name, b'('] if name.is_ascii_alphanumeric() || *name == b'_');
+    let first = line.split(|b| !b.is_ascii_alphabetic()).next().unwrap_or_default();
+    let is_short = |cell: &[u8]| {
+        let words = cell.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        words.count() <= MAX_HEADING_WORDS
+    };
+    let count = |sign: u8| line.iter().filter(|byte| **byte == sign).count();
+    // A line that ends in its separator continues; one that ends in a semicolon is a statement.
+    let ends_otherwise = line.ends_with(b":")
+        || line.ends_with(b"..")
+        || separator == b',' && matches!(line.last(), Some(b',' | b';'));
+    let has_signs = line.iter().any(|b| matches!(b, b'{' | b'}' | b'=' | b'`'));
+    if ends_otherwise || has_signs || line.windows(2).any(is_called) || count(b'(') != count(b')') {
+        return false;
+    }
+    !PROGRAM_WORDS.iter().any(|word| word.eq_ignore_ascii_case(first))
+        && line.split(|b| *b == separator).all(is_short)
+}
+
+/// How many cells a line has; separators in double quotes do not count.
+fn count_cells(line: &[u8], separator: u8) -> usize {
+    let mut quoted = false;
+    let separators = line.iter().filter(|byte| {
+        quoted ^= **byte == b'"';
+        **byte == separator && !quoted
+    });
+    separators.count() + 1
 }
 
 /// A cell that names a password.
@@ -124,8 +175,14 @@ fn secret_in_cell(
     let to = start + cell.len() - cell.iter().rev().take_while(blank).count();
     let range = from..to.max(from);
     let spaced = slice(bytes, range.clone()).contains(&b' ');
-    let value =
-        AssignedValue { range, quoted: false, separator, is_adjacent: true, requires_token: true };
+    let value = AssignedValue {
+        range,
+        quoted: false,
+        separator,
+        is_adjacent: true,
+        requires_token: true,
+        fills_line: false,
+    };
     let is_secret = !spaced && assigned_value::is_secret(bytes, &value, SecretKind::Password);
     is_secret.then_some(ScanHit { range: value.range, rule: PASSWORD_RULE })
 }
@@ -214,6 +271,29 @@ mod tests {
             let text = format!("a,password\nb,q8Vn2Lm9\nc,password\nd,q8Vn2Lm8{end}");
             assert_eq!(values(&text), ["q8Vn2Lm9", "q8Vn2Lm8"]);
         }
+    }
+
+    #[test]
+    fn headings_are_short_and_no_program_text() {
+        for (line, are_headings) in [
+            ("user,password", true),
+            ("Full name (latin),\"password\",x", true),
+            ("a b c d,password", true),
+            ("a b c d e,password", false),
+            ("open(user, password", false),
+            ("if user, password:", false),
+            ("user, password;", false),
+            ("user, password,", false),
+            ("x = user, password", false),
+            ("{user, password}", false),
+            ("import user, password", false),
+            ("user, password)", false),
+        ] {
+            assert_eq!(is_row_of_headings(line.as_bytes(), b','), are_headings, "{line}");
+        }
+        assert!(is_row_of_headings(b"user;password;", b';'));
+        assert_eq!(count_cells(b"a,\"b,c\",d", b','), 3);
+        assert_eq!(values("user,password,x\nann,q8Vn2Lm9\nbob,q8Vn2Lm8,y"), ["q8Vn2Lm8"]);
     }
 
     /// The values below a heading, with this text around them.

@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use super::folded_name;
 use crate::redact::validators::words;
-use crate::redact::word_ending_trie::WordEndingTrie;
+use crate::redact::word_ending_trie::{WordEndingTrie, WordFlags};
 
 /// The kind of secret that a name announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SecretKind {
+pub(crate) enum SecretKind {
     /// A password: nearly any value counts.
     Password,
     /// `pass`, `pw`: a password, or the number of passed tests.
@@ -20,7 +20,7 @@ pub(super) enum SecretKind {
 }
 
 /// Endings of the last word of a name.
-const PASSWORD_ENDINGS: &[&str] = words![
+pub(crate) const PASSWORD_ENDINGS: &[&str] = words![
     "password" "passwd" "passphrase" "passcode" "pwd" "passwort" "kennwort" "contrasena" "senha"
     "motdepasse" "wachtwoord" "parola" "haslo" "pswd" "passw" "losenord" "adgangskode" "passord"
     "salasana" "heslo" "jelszo" "sifre" "palavrapasse"
@@ -72,6 +72,19 @@ const ATTRIBUTE_WORDS: &[&str] = words![
     "hash" "checksum" "digest" "endpoint" "issuer" "audience" "scope" "expires" "location" "bucket"
 ];
 
+/// Last words of names that say which of several secrets it is: that of an environment, an age or a
+/// role.
+const QUALIFIER_WORDS: &[&str] = words![
+    "prod" "production" "preprod" "staging" "stage" "stg" "dev" "devel" "development" "test" "qa"
+    "uat" "sandbox" "old" "new" "current" "previous" "prev" "backup" "bak" "ro" "rw" "readonly"
+    "primary" "secondary" "replica" "value" "string"
+];
+
+/// The same for passwords: words that, after a word for a token, are about texts and models.
+const PASSWORD_QUALIFIER_WORDS: &[&str] = words![
+    "text" "plain" "plaintext" "raw" "base"
+];
+
 /// Splits the last word off a name. Words end at punctuation and before a capital in `camelCase`.
 pub(super) fn split_last_word(name: &[u8]) -> (&[u8], &[u8]) {
     let is_end = |b: &u8| b.is_ascii_alphabetic();
@@ -103,6 +116,8 @@ static NAME_WORDS: LazyLock<WordEndingTrie> = LazyLock::new(|| {
         (WEAK_WORDS, WEAK),
         (PUBLIC_WORDS, PUBLIC),
         (&["key"][..], KEY),
+        (QUALIFIER_WORDS, QUALIFIER),
+        (PASSWORD_QUALIFIER_WORDS, QUALIFIER),
     ] {
         words.iter().for_each(|word| lexicon.add(word, meaning));
     }
@@ -116,9 +131,10 @@ const AUTH: u8 = 8;
 const WEAK: u8 = 16;
 const PUBLIC: u8 = 32;
 const KEY: u8 = 64;
+const QUALIFIER: u8 = 128;
 
 /// The kind of secret that a name announces; `None` if it announces none.
-pub(super) fn secret_kind(name: &[u8]) -> Option<SecretKind> {
+pub(crate) fn secret_kind(name: &[u8]) -> Option<SecretKind> {
     if name.is_ascii() {
         return kind_of_ascii_name(name);
     }
@@ -126,6 +142,23 @@ pub(super) fn secret_kind(name: &[u8]) -> Option<SecretKind> {
         return Some(SecretKind::Password);
     }
     kind_of_ascii_name(folded_name::FoldedName::fold(name).as_bytes())
+}
+
+/// True for a name, in one word of lower-case letters, that ends in a word for a password.
+pub(crate) fn ends_with_password(name: &[u8]) -> bool {
+    if folded_name::ends_with_password_word(name) {
+        return true;
+    }
+    let of_password = |name: &[u8]| NAME_WORDS.lookup(name).of_endings & PASSWORD != 0;
+    match name.is_ascii() {
+        true => of_password(name),
+        false => of_password(folded_name::FoldedName::fold(name).as_bytes()),
+    }
+}
+
+/// True for a word that says which of several secrets a name is about.
+pub(crate) fn is_qualifier(word: &[u8]) -> bool {
+    NAME_WORDS.lookup(word).of_word & QUALIFIER != 0 && !is_in_list(word, PASSWORD_QUALIFIER_WORDS)
 }
 
 /// True for a word for a password in place of a value: `"password": "Mot de passe"`.
@@ -154,8 +187,36 @@ fn kind_of_ascii_name(name: &[u8]) -> Option<SecretKind> {
     let (rest, word) = split_last_word(name);
     let found = NAME_WORDS.lookup(word);
     if found.of_endings == 0 {
-        return None;
+        return is_passe_of_french(rest, word).then_some(SecretKind::Password);
     }
+    kind_by_last_word(rest, word, found)
+        .or_else(|| kind_before_qualifier(rest, word).filter(|_| found.of_word & QUALIFIER != 0))
+}
+
+/// `mot_de_passe`, `palavra-passe`: the last word alone is about other things.
+fn is_passe_of_french(rest: &[u8], word: &[u8]) -> bool {
+    word.eq_ignore_ascii_case(b"passe") && is_in_list(split_last_word(rest).1, &["de", "palavra"])
+}
+
+/// The kind that a name announces without its last word, which says which of several it is:
+/// `DB_PASSWORD_PROD`, `smtpPasswordOld`, `token_value`, `secret_key_base`.
+fn kind_before_qualifier(rest: &[u8], qualifier: &[u8]) -> Option<SecretKind> {
+    let (before, word) = split_last_word(rest);
+    let found = NAME_WORDS.lookup(word);
+    let kind = kind_by_last_word(before, word, found)?;
+    let is_of_text = is_in_list(qualifier, PASSWORD_QUALIFIER_WORDS);
+    let is_key_base = found.of_endings & KEY != 0 && is_in_list(qualifier, &["base"]);
+    match kind {
+        SecretKind::Password => Some(kind),
+        SecretKind::Pass if !is_of_text && !is_in_list(qualifier, &["value", "string"]) => {
+            Some(kind)
+        }
+        SecretKind::Secret if !is_of_text || is_key_base => Some(kind),
+        SecretKind::Pass | SecretKind::Secret | SecretKind::Weak => None,
+    }
+}
+
+fn kind_by_last_word(rest: &[u8], word: &[u8], found: WordFlags) -> Option<SecretKind> {
     if found.of_endings & PASSWORD != 0 {
         return Some(SecretKind::Password);
     }
@@ -174,7 +235,7 @@ fn kind_of_ascii_name(name: &[u8]) -> Option<SecretKind> {
 }
 
 /// True if a word of the name marks its value as public.
-pub(super) fn is_public(mut name: &[u8]) -> bool {
+pub(crate) fn is_public(mut name: &[u8]) -> bool {
     for _ in 0..6 {
         let (rest, word) = split_last_word(name);
         if word.is_empty() {
@@ -229,6 +290,29 @@ mod tests {
             ("DB_CONTRASEÑA", Some(SecretKind::Password)),
             ("пароль", Some(SecretKind::Password)),
             ("über", None),
+            ("DB_PASSWORD_PROD", Some(SecretKind::Password)),
+            ("smtpPasswordOld", Some(SecretKind::Password)),
+            ("db.password.staging", Some(SecretKind::Password)),
+            ("PASSWORD_TEXT", Some(SecretKind::Password)),
+            ("db_pass_ro", Some(SecretKind::Pass)),
+            ("token_value", Some(SecretKind::Secret)),
+            ("SecretString", Some(SecretKind::Secret)),
+            ("api_key_prod", Some(SecretKind::Secret)),
+            ("SECRET_KEY_BASE", Some(SecretKind::Secret)),
+            ("mot_de_passe", Some(SecretKind::Password)),
+            ("motDePasse", Some(SecretKind::Password)),
+            ("password_policy", None),
+            ("password_length_prod", None),
+            ("token_text", None),
+            ("secret_base", None),
+            ("pass_value", None),
+            ("public_key_value", None),
+            ("next_token_value", None),
+            ("key_value", None),
+            ("value", None),
+            ("new", None),
+            ("il_passe", None),
+            ("impasse", None),
         ] {
             assert_eq!(secret_kind(name.as_bytes()), expected, "{name}");
         }

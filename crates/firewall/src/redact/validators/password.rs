@@ -1,7 +1,7 @@
 //! Whether a word of a sentence is a password: it has digits or signs, and is none of the other
 //! things that have them.
 
-use super::{CREDENTIAL_NAME_ENDINGS, not_a_path, not_placeholder};
+use super::{CREDENTIAL_NAME_ENDINGS, not_a_path, not_placeholder_password};
 
 /// The fewest characters.
 const MIN_LENGTH: usize = 6;
@@ -10,7 +10,7 @@ const MAX_MEASURE_DIGITS: usize = 4;
 
 /// Letters with a digit or a sign, and not a measurement, date, time, version, method, address,
 /// path or identifier.
-pub(super) fn looks_like_password(text: &str) -> bool {
+pub(crate) fn looks_like_password(text: &str) -> bool {
     let core = text.trim_end_matches(['!', '?', '.', ':']);
     let letters = core.bytes().any(|b| b.is_ascii_alphabetic());
     let strong = core.bytes().any(|b| b.is_ascii_digit() || b"!#$%&*+@^~?".contains(&b));
@@ -26,7 +26,7 @@ pub(super) fn looks_like_password(text: &str) -> bool {
         && !is_address(core)
         && !is_code(core)
         && not_a_path(core)
-        && not_placeholder(text)
+        && not_placeholder_password(text)
 }
 
 /// Digits, possibly two numbers with a hyphen, and a unit: `90days`, `8-12`, `12-character`. A

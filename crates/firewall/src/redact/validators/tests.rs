@@ -44,6 +44,33 @@ fn placeholders_are_known() {
 }
 
 #[test]
+fn a_password_is_no_placeholder_because_a_phrase_is_within_a_word_of_it() {
+    for text in [
+        "Mastodon#4471x", "Protodoc#4471x", "Corp1234567890!", "dummyKd83jQ2", "q8Vn2Lm",
+        "Kd83jQ2-example", "counterexamples9",
+    ] {
+        assert!(not_placeholder_password(text), "{text}");
+    }
+    for text in [
+        "example123", "your-password-123", "your_password1", "changeme!", "TODO-fill-in1",
+        "dummyPassword1", "myExample1", "1234567890", "changeme", "${DB_PASSWORD}", "xxxxxxxx",
+        "insert-here",
+    ] {
+        assert!(!not_placeholder_password(text), "{text}");
+    }
+}
+
+#[test]
+fn a_word_is_scrambled_by_letters_behind_its_digits() {
+    assert!(
+        has_scrambled_word("Kd83jQ2") && has_scrambled_word("a-b1c") && has_scrambled_word("u2f")
+    );
+    for text in ["", "abc", "abc12", "12abc", "md5(x1)", "a1 b2", "2024-01-02"] {
+        assert!(!has_scrambled_word(text), "{text}");
+    }
+}
+
+#[test]
 fn encodings_are_read() {
     check("basic_pair", &["d2hpdG5leTpXazczOVk="], &["training12", "aGVsbG8="]);
     check("base64_json", &["eyJhbGciOiJkaXIifQ.a.b"], &["eyJhbGciO", "abcd.efgh"]);
@@ -101,6 +128,20 @@ fn filling_is_known_by_its_rows() {
 #[test]
 fn templates_are_known_by_their_signs() {
     check("not_template", &["<x", "a}"], &["$(x", "%A_b1%", "$A_1", "a:<b"]);
+}
+
+#[test]
+fn codes_are_drawn() {
+    check(
+        "one_time_code",
+        &["482913", "G-482913", "482 913", "4471", "2112", "20261"],
+        &["123456", "987654", "0000", "111 111", "1999", "2026", "1234"],
+    );
+    check(
+        "not_a_scheme",
+        &["abc.DEF", "YWJjZGVm", "user1=", "abc==", "AWS4"],
+        &["username=", "api-key=", "AWS4-HMAC-SHA256"],
+    );
 }
 
 #[test]

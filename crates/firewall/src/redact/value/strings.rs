@@ -8,7 +8,8 @@ use super::{
     FieldName, MAX_NAMED_SCAN_BYTES, Postprocess, ValueRedactor, WalkBounds, looks_like_key,
     merge_counts, redact_with_name,
 };
-use crate::redact::{Redactor, json_text};
+use crate::redact::secrets::{self, SecretKind};
+use crate::redact::{MASK, Redactor, count_kind, json_text};
 
 impl<F: Postprocess> ValueRedactor<'_, F> {
     /// A string under a field name: redacted, then finished.
@@ -19,7 +20,10 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
         depth: usize,
     ) -> Cow<'t, str> {
         if !self.hides_nested_field(text, depth) {
-            return self.text(self.redactor, text, key);
+            return match self.redact_json_parts(self.redactor, text) {
+                Some(masked) => self.postprocess.string(masked, &mut self.omitted),
+                None => self.text(self.redactor, text, key),
+            };
         }
         let second_pass = self.redactor.for_redacted_text();
         if let Some(kept) = self.mask_in_place(text, &second_pass, depth) {
@@ -92,11 +96,38 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
         out
     }
 
+    /// A text, redacted, that holds JSON in which a field name hides a value; `None` for others.
+    pub(crate) fn redact_json_parts<'t>(
+        &mut self,
+        redactor: &Redactor,
+        text: &'t str,
+    ) -> Option<Cow<'t, str>> {
+        let mut fields = json_text::hidden_fields_of_parts(text, self);
+        fields.retain(|field| {
+            let value = text.get(field.range.clone()).unwrap_or_default().trim_matches('"');
+            value != MASK && !redactor.is_mask_of_run(value)
+        });
+        let is_hidden = !fields.is_empty();
+        is_hidden.then(|| redactor.redact_text_with_fields(text, fields, &mut self.masked))
+    }
+
     /// A text with hidden fields masked if it is JSON, and everything that a rule matches; layout
     /// is preserved.
     pub(crate) fn redact_json_text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let fields = json_text::hidden_fields(text, self);
         self.redactor.redact_text_with_fields(text, fields, &mut self.masked)
+    }
+
+    /// The mask of a text that is a secret because of the name of its field.
+    fn mask_named_secret<'t>(
+        &mut self,
+        redactor: &Redactor,
+        text: &'t str,
+        kind: SecretKind,
+    ) -> Cow<'t, str> {
+        count_kind(&mut self.masked, secrets::kind_of_value(kind));
+        let mask = redactor.mask_named_secret(text, kind).unwrap_or_else(|| MASK.to_owned());
+        self.postprocess.string(Cow::Owned(mask), &mut self.omitted)
     }
 
     pub(super) fn text<'t>(
@@ -105,6 +136,14 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
         text: &'t str,
         key: Option<FieldName<'_>>,
     ) -> Cow<'t, str> {
+        // What the text of the field would show as a secret, `"db_pass": "starlight"`, is one.
+        let secret_kind = key.and_then(|key| key.meaning.secret_kind);
+        if let Some(kind) = secret_kind
+            && text.len() <= MAX_NAMED_SCAN_BYTES
+            && secrets::is_secret_text(text, kind)
+        {
+            return self.mask_named_secret(redactor, text, kind);
+        }
         let named = key.filter(|key| {
             let has_scannable_size =
                 text.len() <= MAX_NAMED_SCAN_BYTES && (3..=128).contains(&key.name.len());

@@ -57,6 +57,75 @@ fn a_name_beside_a_value_names_it() {
 }
 
 #[test]
+fn a_sibling_is_found_in_any_case_and_with_a_prefix() {
+    check(
+        json!({"Parameters": [{"Name": "/prod/db/password", "Type": "SecureString", "Value": "plover", "Version": 3}]}),
+        json!({"Parameters": [{"Name": "/prod/db/password", "Type": "SecureString", "Value": MASK, "Version": 3}]}),
+    );
+    check(
+        json!([{"Name": "dsn", "Type": "SecureString", "Value": "plover"}, {"Name": "dsn", "Type": "String", "Value": "plover"}]),
+        json!([{"Name": "dsn", "Type": "SecureString", "Value": MASK}, {"Name": "dsn", "Type": "String", "Value": "plover"}]),
+    );
+    check(
+        json!([{"ParameterKey": "DBPassword", "ParameterValue": "plover"}, {"ParameterKey": "Size", "ParameterValue": "t3.large"}]),
+        json!([{"ParameterKey": "DBPassword", "ParameterValue": MASK}, {"ParameterKey": "Size", "ParameterValue": "t3.large"}]),
+    );
+    check(
+        json!([{"kty": "EC", "d": "plover", "x": "xyzzy"}, {"d": "plover"}]),
+        json!([{"kty": "EC", "d": MASK, "x": "xyzzy"}, {"d": "plover"}]),
+    );
+}
+
+#[test]
+fn a_name_that_announces_a_secret_hides_what_looks_like_one() {
+    check(
+        json!({"pass": "sunshine", "db_pass": "Blue7 whale 44 song", "pw": "moonlight", "psk": "sunflower", "contraseña": "girasol", "пароль": "podsolnuh", "密码": "xiangrikui"}),
+        json!({"pass": MASK, "db_pass": MASK, "pw": MASK, "psk": MASK, "contraseña": MASK, "пароль": MASK, "密码": MASK}),
+    );
+    let others = json!({"pass": 12, "passed": "sunshine", "compass": "northwest", "passes": "sunshine", "pw": "none", "key": "sunshine", "passport_check": "sunshine"});
+    check(others.clone(), others);
+}
+
+#[test]
+fn names_hide_values_in_the_lines_of_a_text() {
+    let lines = "{\"user\":\"a\",\"cvv\":\"123\",\"passwords\":[\"plover\"],\"otp\":\"482913\"}\n{\"session_id\":\"abc-def\",\"user\":\"b\"}\n";
+    check(
+        json!([lines]),
+        json!([
+            "{\"user\":\"a\",\"cvv\":\"[REDACTED]\",\"passwords\":\"[REDACTED]\",\"otp\":\"[REDACTED]\"}\n{\"session_id\":\"[REDACTED]\",\"user\":\"b\"}\n"
+        ]),
+    );
+    for before in ["HTTP 200\n", "```json\n", "data: ", "[\"x\"] then "] {
+        check(
+            json!(format!("{before}{{\"otp\":482913,\"cvv\":123}}\n")),
+            json!(format!("{before}{{\"otp\":\"[REDACTED]\",\"cvv\":\"[REDACTED]\"}}\n")),
+        );
+    }
+    let deep = |value: &str| {
+        json!(format!("{{\"x\":{}{},\"cvv\":{value}}}", "[".repeat(130), "]".repeat(130)))
+    };
+    check(deep("\"123\""), deep("\"[REDACTED]\""));
+    let code = json!("const form = {\"password\": input(), user: {\"otp\": code}};");
+    check(code.clone(), code);
+}
+
+proptest! {
+    /// One classifier for names: what `{"name": "value"}` masks as a text, a field masks.
+    #[test]
+    fn a_field_hides_what_its_text_hides(
+        name in "pass|db_pass|pw|psk|mdp|contraseña|пароль|密码|mot_de_passe|password_prod|kennwort|token|\
+                 token_value|writekey|consumerkey|apiKey|api_key_old|secret|key|auth|session",
+        value in "[a-z]{2,12}|[A-Za-z0-9]{6,24}|[a-z0-9!#. -]{4,24}|[a-z]{3,8}( [a-z0-9]{2,8}){1,4}|[(\\[]?[A-Za-z0-9]{8}[)\\]=]?",
+    ) {
+        let field = json!({ name.clone(): value });
+        let text = field.to_string();
+        let is_masked = REDACTOR.redact_text(&text, &mut Counts::new()) != text;
+        let out = redacted(&field);
+        prop_assert!(!is_masked || out != field, "{text}");
+    }
+}
+
+#[test]
 fn columns_that_are_named_once_are_masked_in_every_row() {
     check(
         json!({"columns": ["id", "password"], "rows": [[1, "plover"], [2, "xyzzy", "more"], "odd"]}),

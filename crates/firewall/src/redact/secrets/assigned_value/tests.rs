@@ -158,6 +158,7 @@ fn base64_that_ends_in_a_sign_has_groups_of_four() {
     let padded = |length: usize| is_padded(format!("{}=", "a".repeat(length - 1)).as_bytes());
     assert!(padded(24) && padded(28));
     assert!(!padded(20) && !padded(25) && !padded(26) && !padded(27));
+    assert!(is_padded(b"base64:abcdefgh+/-_012345678==="));
     assert!(is_padded(b"abcdefgh+/-_012345678===") && !is_padded(b"abcdefgh+/-_0123456.8==="));
 }
 
@@ -169,6 +170,7 @@ fn bare(text: &str) -> AssignedValue {
         separator: b'=',
         is_adjacent: true,
         requires_token: false,
+        fills_line: false,
     }
 }
 
@@ -299,6 +301,29 @@ fn a_secret_is_not_a_reference_a_name_or_program_text() {
         is_secret(text.as_bytes(), &value, SecretKind::Password)
     };
     assert!(quoted("q8Vn(2Lm") && quoted("q8Vn2Lm:"));
+    assert!(quoted("(q8Vn2Lm)") && quoted("[q8Vn2Lm"));
+    for text in
+        ["(optional)", "[x1]", "[PASSWORD_1]", "[a1b-z]+", "(?i)a1b", "[a1b,c2d]", "(a1b c)"]
+    {
+        assert!(!quoted(text), "{text}");
+    }
+    let in_line = |text: &str| {
+        let value = AssignedValue { fills_line: true, ..bare(text) };
+        is_secret(text.as_bytes(), &value, SecretKind::Password)
+    };
+    for text in ["Tr0ub4dor(3xK9", "Kd83{jQ2pLw", "[Kd83jQ2pLw", "Kd83jQ2pL="] {
+        assert!(in_line(text), "{text}");
+    }
+    for text in ["hash(u2f_key)", "[abc, d1e2]", "data[0]", "sha256(x1", "abcdef=", "[PASSWORD_1]"]
+    {
+        assert!(!in_line(text), "{text}");
+    }
+    let bare_is_one = |text: &str, after: &str| {
+        let value = bare(text);
+        is_secret(format!("{text}{after}").as_bytes(), &value, SecretKind::Password)
+    };
+    assert!(bare_is_one("aHVudGVyMg==", "") && bare_is_one("aHVudGVyMg==", "\n"));
+    assert!(!bare_is_one("aHVudGVyMg==", " x") && !bare_is_one("hunter2n1==", ""));
     let of_kind = |text: &str, kind: SecretKind| is_secret(text.as_bytes(), &bare(text), kind);
     assert!(!of_kind("q8Vn2", SecretKind::Pass) && of_kind("q8Vn2L", SecretKind::Pass));
     assert!(!of_kind("123456", SecretKind::Pass) && of_kind("123456", SecretKind::Password));
