@@ -43,6 +43,9 @@ pub struct Args {
     /// Only every N-th mutant, evenly spread.
     #[arg(long, value_name = "N", default_value_t = 1)]
     sample: usize,
+    /// The first mutant of a sample, so that another sample has other mutants.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: usize,
     /// How long the tests of one mutant may take when nothing is broken; of those that would take
     /// longer together, the quickest are run.
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
@@ -81,10 +84,11 @@ fn test_mutants_of(sh: &Shell, args: &Args, name: &str) -> Result<usize> {
     let survived: Option<BTreeSet<&str>> = last
         .as_deref()
         .map(|report| report.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect());
+    let every = args.sample.max(1);
     let wanted = |mutant: &&Mutant| {
         let listed = args.files.is_empty() || args.files.contains(&mutant.file);
         let again = survived.as_ref().is_none_or(|names| names.contains(mutant.name.as_str()));
-        listed && again && mutant.id.is_multiple_of(args.sample.max(1))
+        listed && again && mutant.id % every == args.offset % every
     };
     let chosen: Vec<&Mutant> = all.iter().filter(wanted).collect();
     let compiled: Vec<&Mutant> =
