@@ -75,8 +75,9 @@ pub(super) fn race(ledger: &dyn Ledger) -> CheckOutcome {
             })
         });
         let racers: Vec<_> = racers.collect();
-        racers.into_iter().map(|racer| racer.join().unwrap_or(usize::MAX / 16)).sum::<usize>()
+        racers.into_iter().map(|racer| racer.join().ok()).sum::<Option<usize>>()
     });
+    let won = won.ok_or("a thread of the races panicked")?;
     ensure(won == rounds, format!("{won} wins in {rounds} races"))?;
     ensure(ledger.head()?.size == rounds as u64, "losers left events behind")
 }

@@ -98,7 +98,7 @@ fn whole(store: &dyn Ledger) -> CheckOutcome {
 
 fn race(store: &dyn Ledger) -> CheckOutcome {
     let rounds = 20;
-    let won: usize = std::thread::scope(|scope| {
+    let won: Option<usize> = std::thread::scope(|scope| {
         let racers: Vec<_> = (0..8)
             .map(|_| {
                 scope.spawn(move || {
@@ -107,13 +107,14 @@ fn race(store: &dyn Ledger) -> CheckOutcome {
                 })
             })
             .collect();
-        racers.into_iter().map(|racer| racer.join().unwrap_or(usize::MAX / 16)).sum()
+        racers.into_iter().map(|racer| racer.join().ok()).sum()
     });
+    let won = won.ok_or("a thread of the races panicked")?;
     ensure(won == rounds, format!("{won} wins in {rounds} races"))
 }
 
 fn counted(store: &dyn Ledger) -> CheckOutcome {
-    let moved: usize = std::thread::scope(|scope| {
+    let moved: Option<usize> = std::thread::scope(|scope| {
         let movers: Vec<_> = (0..8)
             .map(|_| {
                 scope.spawn(move || {
@@ -122,8 +123,9 @@ fn counted(store: &dyn Ledger) -> CheckOutcome {
                 })
             })
             .collect();
-        movers.into_iter().map(|mover| mover.join().unwrap_or(usize::MAX / 16)).sum()
+        movers.into_iter().map(|mover| mover.join().ok()).sum()
     });
+    let moved = moved.ok_or("a thread that moves the counter panicked")?;
     ensure(moved == 100, format!("{moved} of 100 moves were taken"))?;
     let found = record(store, "n")?.map(|(_, value)| value);
     ensure(found == Some(b"100".to_vec()), "the counter does not stand at its bound")

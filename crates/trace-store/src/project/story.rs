@@ -133,7 +133,7 @@ impl CallStory {
         lookup: Option<&dyn CandidateLookup>,
         subject: &StorySubject,
     ) -> Result<Option<Self>, QueryError> {
-        let mut story_events = StoryEvents { source, lookup, ..StoryEvents::new(source) };
+        let mut story_events = StoryEvents { lookup, ..StoryEvents::new(source) };
         story_events.seed(subject)?;
         story_events.follow_links()?;
         if story_events.events.is_empty() {

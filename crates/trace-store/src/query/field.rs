@@ -165,6 +165,8 @@ mod tests {
         let near = message(FilterField::Event, "call.refuse");
         assert!(near.contains("call.refused") && !near.contains("approval."), "{near}");
         assert!(message(FilterField::Reason, "floor").contains("floor_hold"));
+        let few = message(FilterField::Event, "log.unheard");
+        assert!(!few.contains("log.key"), "three letters are in too many names: {few}");
         assert!(message(FilterField::Principal, "").contains("write what it is to be"));
         assert_eq!(check(FilterField::Event, "approval.*"), Ok(()));
         assert_eq!(check(FilterField::Principal, "anybody"), Ok(()));

@@ -372,6 +372,21 @@ fn a_log_is_held_against_a_checkpoint_and_the_report_says_what_that_proves() {
 }
 
 #[test]
+fn a_checkpoint_whose_signature_is_wrong_is_refused_before_the_log_is_read() {
+    let ledger = memory();
+    fill(&ledger, 5);
+    let note = signed(&ledger, 1);
+    let trust = TrustPolicy::new(key(&ledger.head().unwrap().log, 1));
+    let mut signature = note.signatures()[0].clone();
+    signature.bytes[0] ^= 1;
+    let forged = SignedNote::unsigned(note.text().to_owned()).with(signature);
+    let mut pages = 0;
+    let found =
+        verify_against(&ledger, TrustAnchor::Checkpoint(&forged, &trust), &mut |_, _| pages += 1);
+    assert_eq!((found.unwrap_err().code(), pages), ("checkpoint.signature", 0));
+}
+
+#[test]
 fn keys_change_through_events_and_an_old_one_counts_up_to_its_end() {
     let ledger = memory();
     let log = ledger.head().unwrap().log;

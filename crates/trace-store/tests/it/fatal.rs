@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use weaver_trace_store::merkle::Frontier;
 use weaver_trace_store::verify::verify;
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::ledger::{Batch, BlobStore, Durability, Ledger, LedgerError};
@@ -124,6 +125,34 @@ fn an_event_that_somebody_else_wrote_ends_the_ledger() {
             .unwrap();
     });
     assert!(matches!(error, LedgerError::Damaged(_)), "{error:?}");
+}
+
+/// The shorter log is consistent in itself and ends at the same time. Only this process knows that
+/// there was more.
+#[test]
+fn a_log_that_somebody_else_cut_ends_the_ledger() {
+    let cut = |folder: &Path| {
+        let other = rusqlite::Connection::open(folder.join("ledger.db")).unwrap();
+        let mut frontier = Frontier::default();
+        for seq in 0..2 {
+            let leaf = "SELECT leaf FROM events WHERE seq = ?1";
+            frontier.push(other.query_row(leaf, [seq], |row| row.get(0)).unwrap());
+        }
+        let head = "UPDATE meta SET size = 2, root = ?1, frontier = ?2";
+        other.execute("DELETE FROM events WHERE seq = 2", []).unwrap();
+        other.execute(head, (frontier.root(), frontier.to_bytes())).unwrap();
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (_ledger, error) = harmed(folder.path(), cut);
+    assert!(error.to_string().contains("the log ends after 2 events"), "{error}");
+    // A commit that is not synced is begun on the caller's thread, and finds it too.
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = open(&folder.path().join("ledger.db"));
+    fill(&ledger, 3);
+    cut(folder.path());
+    let error = ledger.commit(numbered(9, Durability::Os)).wait().unwrap_err();
+    assert!(error.to_string().contains("the log ends after 2 events"), "{error}");
+    closed(&ledger, &error);
 }
 
 #[test]

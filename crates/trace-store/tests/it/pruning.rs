@@ -3,14 +3,14 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use proptest::prelude::*;
 use weaver_trace_store::prune::{PruneReason, PruningNote};
-use weaver_trace_store::verify::{EventFault, VerifyError, verify};
-use weaver_trace_store::{MemoryLedger, Reader, SqliteLedger};
-use weaver_types::ledger::{Batch, BlobStore, Durability, Ledger, NewEvent, TreeHead};
+use weaver_trace_store::verify::{EventFault, LogExtent, LogSource, VerifyError, verify};
+use weaver_trace_store::{EventRow, MemoryLedger, Reader, SqliteLedger};
+use weaver_types::ledger::{Batch, BlobStore, Durability, Ledger, LedgerError, NewEvent, TreeHead};
 use weaver_types::{EventKind, LogId, OsRandom, Timestamp};
 
 use crate::support::{key, open};
@@ -129,6 +129,32 @@ fn a_payload_that_is_gone_without_a_note_is_found_beside_pruned_ones() {
             other => panic!("{seq}: {other:?}"),
         }
     }
+}
+
+/// A log in which somebody prunes an event right after its extent was read for the first time.
+struct PrunedMeanwhile {
+    ledger: MemoryLedger,
+    first_extent: Mutex<Option<LogExtent>>,
+}
+
+impl LogSource for PrunedMeanwhile {
+    fn extent(&self) -> Result<LogExtent, LedgerError> {
+        self.first_extent.lock().unwrap().take().map_or_else(|| self.ledger.extent(), Ok)
+    }
+
+    fn rows(&self, from: u64, limit: usize) -> Result<Vec<EventRow>, LedgerError> {
+        self.ledger.rows(from, limit)
+    }
+}
+
+#[test]
+fn a_verification_reads_the_note_for_what_is_pruned_meanwhile() {
+    let ledger = MemoryLedger::new(LogId::parse("log_test").unwrap(), Arc::new(OsRandom));
+    fill(&ledger, &[10; 4]);
+    let first_extent = Mutex::new(Some(ledger.extent().unwrap()));
+    ledger.commit(pruning(&[1])).wait().unwrap();
+    let report = verify(&PrunedMeanwhile { ledger, first_extent }, None).unwrap();
+    assert_eq!((report.head.size, report.pruned), (5, 1));
 }
 
 #[test]

@@ -72,6 +72,42 @@ fn the_first_bad_event_is_named() {
     assert!(matches!(verdict(&path, None), Err(VerifyError::Read(LedgerError::Damaged(_)))));
 }
 
+/// A reader looks each event up by its number, where a page of SQLite names the greatest number
+/// below it. If that page lies, an event is in the table, but its number does not lead to it.
+#[test]
+fn an_event_to_which_its_number_does_not_lead_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path);
+    fill(&ledger, 400);
+    drop(ledger);
+    assert_eq!(verdict(&path, None), Ok(()));
+    let db = Connection::open(&path).unwrap();
+    let root: usize = db
+        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'events'", [], |row| row.get(0))
+        .unwrap();
+    drop(db);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let short =
+        |bytes: &[u8], at: usize| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
+    let page = (root - 1) * short(&bytes, 16);
+    assert_eq!(bytes[page], 5, "an interior page of a table");
+    // The first cell: a page number of four bytes, and a key, which is one byte if it is below 128.
+    let key = page + short(&bytes, page + 12) + 4;
+    let greatest = bytes[key];
+    assert!(greatest < 127, "{greatest}");
+    bytes[key] += 1;
+    std::fs::write(&path, bytes).unwrap();
+    let lost = u64::from(greatest) + 1;
+    match verdict(&path, None) {
+        Err(VerifyError::Read(LedgerError::Damaged(text))) => {
+            let said = format!("event {lost} is there, but is not found by its number");
+            assert!(text.contains(&said), "{text}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn a_cut_tail_with_a_head_made_to_fit_needs_an_earlier_head() {
     let folder = tempfile::tempdir().unwrap();

@@ -180,6 +180,25 @@ fn each_witness_counts_once_and_only_for_what_it_signed() {
 }
 
 #[test]
+fn a_cosignature_has_a_time_that_a_clock_can_show() {
+    let ledger = memory();
+    fill(&ledger, 3);
+    let note = signed(&ledger, 1);
+    let witness = VerifierKey::new("w1", KeyUse::Witness, signer(8).public()).unwrap();
+    let trust = TrustPolicy { witnesses: vec![witness.clone()], quorum: 1, ..trust(&ledger) };
+    let latest = i64::MAX.unsigned_abs();
+    for (at, counts) in [(latest, true), (latest + 1, false), (u64::MAX, false)] {
+        let message = format!("cosignature/v1\ntime {at}\n{}", note.text());
+        let signature = signer(8).sign_text(&message).unwrap();
+        let mut cosignature =
+            cosign(note.clone(), "w1", &signer(8), AT).unwrap().signatures()[1].clone();
+        cosignature.bytes = [at.to_be_bytes().as_slice(), &signature].concat();
+        let opened = trust.open(&note.clone().with(cosignature));
+        assert_eq!(opened.map(|found| found.witnesses[0].at).ok(), counts.then_some(at), "{at}");
+    }
+}
+
+#[test]
 fn a_witness_signs_with_whole_seconds_of_its_clock() {
     let note = || {
         let ledger = memory();

@@ -224,3 +224,36 @@ fn a_commit_behind_a_frame_of_an_older_generation_is_not_whole() {
     let found = tail(&log[..last]);
     assert_eq!(found, WalTail { committed_bytes: end as u64, torn_bytes: (last - end) as u64 });
 }
+
+/// Input whose every second read is interrupted by a signal.
+struct Interrupted<'a> {
+    bytes: &'a [u8],
+    interrupt: bool,
+}
+
+impl Read for Interrupted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.interrupt = !self.interrupt;
+        if self.interrupt { Err(ErrorKind::Interrupted.into()) } else { self.bytes.read(buffer) }
+    }
+}
+
+/// Input that ends with an error.
+struct Failing<'a>(&'a [u8]);
+
+impl Read for Failing<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.0.is_empty() { Err(ErrorKind::Other.into()) } else { self.0.read(buffer) }
+    }
+}
+
+#[test]
+fn an_interrupted_read_is_repeated_and_a_failed_one_is_an_error() {
+    let Made { log, .. } = made(1);
+    let length = log.len() as u64;
+    let whole = tail(&log);
+    let found = scan_frames(&mut Interrupted { bytes: &log, interrupt: false }, length).unwrap();
+    assert_eq!(found, whole);
+    let found = scan_frames(&mut Failing(&log[..log.len() / 2]), length);
+    assert_eq!(found.unwrap_err().kind(), ErrorKind::Other);
+}
