@@ -121,8 +121,8 @@ impl Gateway {
     }
 
     /// The runs of the clients that are present.
-    pub(crate) fn runs_of_present_clients(&self) -> Result<BTreeSet<RunId>, ServeError> {
-        self.runs.of_present_clients(&self.kernel)
+    pub(crate) async fn runs_of_present_clients(&self) -> Result<BTreeSet<RunId>, ServeError> {
+        self.runs.of_present_clients(&self.kernel).await
     }
 
     /// Ends a run on an operator's command, whichever client owns it.
