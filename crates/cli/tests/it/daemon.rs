@@ -518,6 +518,37 @@ fn a_client_over_pipes_acts_as_the_principal_of_its_token() {
     own.finish();
 }
 
+/// A server that is down is nothing to whoever may not see it.
+#[test]
+fn a_server_that_a_principal_may_not_see_is_not_missing_to_it() {
+    let shared = Shared(folder(&[("good", "good"), ("payroll", "absent")], "", ""));
+    let visible = "\n[[visible]]\nprincipals = [\"owner\"]\ncapabilities = [\"*\"]\n\n\
+        [[visible]]\nprincipals = [\"guest\"]\ncapabilities = [\"good.*\"]\n";
+    let contracts = crate::client::contracts(&["good", "payroll"]);
+    crate::client::replace(&shared.0, "contracts", 2, &format!("{contracts}{visible}"));
+    let rules = crate::client::RULES;
+    let principals = "[principals.owner]\nroles = []\n[principals.guest]\n\n";
+    crate::client::replace(&shared.0, "policy", 2, &format!("{principals}{rules}"));
+    let mut own = shared.open();
+    let (_, all) = own.call("tool_browse", json!({}));
+    assert!(all["text"].as_str().unwrap().contains("Server `payroll` is missing"), "{all}");
+    let config = shared.0.arg("weaver.toml");
+    let added = weaver(&["clients", "add", "editor", "--principal", "guest", "--config", &config]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["serve", "--config", &config, "--token-env", "EDITOR_TOKEN"]);
+    command.env("EDITOR_TOKEN", added.out.trim());
+    let mut guest = Client::start_as(command).shaken();
+    let (_, all) = guest.call("tool_browse", json!({}));
+    assert!(all["tools"].to_string().contains("good.echo"), "{all}");
+    assert!(!all.to_string().contains("payroll"), "{all}");
+    let (_, refused) = guest.execute("payroll.x", json!({}));
+    assert_eq!(refused["reason"], "not_found", "{refused}");
+    let missing = guest.request("resources/read", json!({ "uri": "gone://1" }));
+    assert!(!missing.to_string().contains("payroll"), "{missing}");
+    guest.finish();
+    own.finish();
+}
+
 /// Ten clients make a hundred calls each, and the daemon is killed when a quarter, half and three
 /// quarters of them are answered.
 #[test]

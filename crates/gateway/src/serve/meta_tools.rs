@@ -93,7 +93,7 @@ async fn execute(
         Ok(call) => call,
         Err(error) => return reject_malformed(client, &arguments, error.to_string()).await,
     };
-    // The kernel refuses unknown and hidden capabilities as such.
+    // Unknown and hidden capabilities are refused as such.
     let entry = client.gateway.registry.get(&request.capability_id);
     let entry = entry.filter(|_| client.is_visible(&request.capability_id));
     let refusal = entry.and_then(|entry| {

@@ -225,15 +225,17 @@ pub(super) async fn find_tool(client: &Client, name: &str) -> Option<CapabilityI
     lookup().or_else(|| guess_unlisted(client, name))
 }
 
-/// The tool that a plain name would mean if its unavailable server listed it.
+/// The tool that a plain name would mean if its unavailable server listed it. `None` for a server
+/// that the client may not know of.
 fn guess_unlisted(client: &Client, name: &str) -> Option<CapabilityId> {
     let id = match client.gateway.upstreams.only_server() {
         Some(upstream) if client.gateway.config.unprefixed => format!("{}.{name}", upstream.name),
         _ => name.split_once("__").map(|(upstream, tool)| format!("{upstream}.{tool}"))?,
     };
     let id = CapabilityId::parse(id).ok()?;
-    client.gateway.upstreams.for_capability(id.as_str())?.unavailability()?;
-    Some(id)
+    let server = client.gateway.upstreams.for_capability(id.as_str())?;
+    server.unavailability()?;
+    client.may_see_server(&server.name).then_some(id)
 }
 
 /// Unknown and hidden tools are recorded and answered alike.
@@ -248,7 +250,7 @@ async fn reject_unknown(client: &Client, name: &str) -> Result<Reply, RpcError> 
     }
     let near = name_suggestion::exported_name_hint(client, name);
     let mut problem = format!("no tool `{}` here. {near}", excerpt(name));
-    let missing = client.gateway.upstreams.unavailable_servers();
+    let missing = client.unavailable_servers();
     let away: Vec<&str> = missing.iter().map(|missing| missing.server.as_str()).collect();
     if !away.is_empty() {
         problem.push_str(&format!(" (unavailable: {})", away.join(", ")));

@@ -103,7 +103,7 @@ pub(crate) async fn not_found_error(client: &Client, uri: &str, era: Era) -> Rpc
         Era::Modern => code::INVALID_PARAMS,
     };
     let mut problem = format!("no resource `{}` here; list the resources again", excerpt(uri));
-    let missing = client.gateway.upstreams.unavailable_servers();
+    let missing = client.unavailable_servers();
     let away: Vec<&str> = missing.iter().map(|missing| missing.server.as_str()).collect();
     if !away.is_empty() {
         problem.push_str(&format!(" (unavailable: {})", away.join(", ")));
