@@ -235,7 +235,7 @@ async fn execute_once(
     let invocation = client_call.scope(execution).await;
     if client_call.wants_log() {
         // Log messages of the call must arrive before its answer.
-        upstreams.events.wait_until_forwarded(client_call.link()).await;
+        upstreams.events.wait_until_logs_forwarded(client_call.link()).await;
     }
     if let (Some(trace), Some(begun)) = (trace, begun) {
         trace.end_execution(begun);

@@ -97,18 +97,28 @@ impl Client {
         self.principal.reject(&self.gateway.kernel, request, denial).await
     }
 
-    /// Registers the principal and folder of a run's client.
+    /// Registers the principal and folder of a run's client. Its subscriptions follow it into the
+    /// run.
     ///
     /// # Errors
     /// [`ServeError`], when the policy in force does not know its principal.
     pub(crate) fn register_run(&self, run: &RunId) -> Result<(), ServeError> {
         let (principal, folder) = (self.principal()?.id.clone(), self.folder.clone());
-        self.gateway
-            .upstreams
-            .active_clients
-            .run_clients
-            .insert(run, RunClient { principal, folder });
+        let active_clients = &self.gateway.upstreams.active_clients;
+        active_clients.run_clients.insert(run, RunClient { principal, folder });
+        if active_clients.set_run(&self.link, run) {
+            self.gateway.upstreams.sync_subscriptions_of(&self.link.watched());
+        }
         Ok(())
+    }
+
+    /// Lists the resources of servers again that do not report changes: those that all clients see,
+    /// and those of its own instances.
+    pub(crate) async fn refresh_resources(&self) {
+        self.gateway.refresh_resources().await;
+        if let Some(run) = self.last_run().await {
+            self.gateway.upstreams.refresh_resources_of_client(&run).await;
+        }
     }
 
     /// The resources and prompts that this client sees. A client with dedicated instances sees what

@@ -23,6 +23,7 @@ use super::gateway_parts::GatewayParts;
 use super::managed_server::{ListingContext, ListingObserver};
 use super::memory;
 use super::own_tools;
+use super::resource_reader;
 use super::run_tracker::RunFactory;
 use super::runs::Runs;
 use super::tool_snapshot::ToolSnapshot;
@@ -130,10 +131,12 @@ impl Gateway {
         self.runs.end(&self.kernel, run).await
     }
 
-    /// Puts new documents into force. Principals are resolved against them from then on.
+    /// Puts new documents into force. Principals are resolved against them from then on, and
+    /// subscriptions are decided again.
     pub(crate) async fn replace_policy(&self, set: PolicySet) -> Result<(), ServeError> {
         self.kernel.replace_policy(Arc::new(set)).await;
         self.rebuild_snapshot();
+        resource_reader::decide_again(&self.kernel, &self.upstreams).await;
         self.record_policy().await
     }
 
