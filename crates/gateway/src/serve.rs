@@ -18,6 +18,7 @@
 //! - Lines, requests in flight, their bytes and queued answers are bounded.
 
 mod approvals;
+mod audience;
 mod browse;
 mod call;
 mod call_argument_error;
@@ -47,6 +48,7 @@ mod gateway_parts;
 mod heartbeat;
 mod in_flight_requests;
 mod inbox;
+mod instance_id;
 mod instance_key;
 mod justification;
 mod lines;
@@ -74,6 +76,7 @@ mod receipt_request;
 mod reload;
 mod render;
 mod requests;
+mod resource_reader;
 mod resources;
 mod run_clients;
 mod run_tracker;
@@ -88,8 +91,6 @@ mod server_requests;
 #[cfg(target_os = "linux")]
 mod standard_streams;
 mod stream_session;
-mod subscribed_resource;
-mod subscription_counts;
 mod subscriptions;
 mod target_client;
 mod task;

@@ -19,7 +19,7 @@ use crate::pattern::Pattern;
 pub(crate) use contract_resolver::ContractResolver;
 pub use drift::{Drift, DriftChange, DriftClass};
 pub(crate) use effective_capability::apply_contract;
-pub(crate) use visibility::is_visible;
+pub(crate) use visibility::{is_visible, may_see_namespace};
 
 /// How a capability compares with the approved one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -275,6 +275,14 @@ impl PolicySet {
         contract::is_visible(&self.contracts, &self.resolver, principal, capability)
     }
 
+    /// Whether the principal could see some capability whose id begins with this namespace and a dot,
+    /// as far as the visibility rules say. What the contracts say of single capabilities is not
+    /// considered.
+    #[must_use]
+    pub fn may_see_namespace(&self, principal: &Principal, namespace: &str) -> bool {
+        contract::may_see_namespace(&self.contracts, principal, namespace)
+    }
+
     /// The rules that may match a capability with this id, sorted by name. Rules whose pattern
     /// cannot be indexed are included whether or not it matches.
     pub fn candidate_rules(&self, id: &str) -> impl Iterator<Item = &Rule> {

@@ -51,6 +51,19 @@ impl Shared {
         Client::start_as(command).shaken()
     }
 
+    /// A client that nobody knows: the process that started the shim adopts orphans.
+    fn open_from_nowhere(&self) -> Client {
+        let adopter = self.0.path("systemd");
+        if !adopter.exists() {
+            std::os::unix::fs::symlink("/bin/sh", &adopter).unwrap();
+        }
+        self.0.write("client.sh", "\"$@\"\nexit $?\n");
+        let mut command = Command::new(adopter);
+        command.arg(self.0.path("client.sh")).arg(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["serve", "--config", &self.0.arg("weaver.toml")]);
+        Client::start_as(command).shaken()
+    }
+
     /// Kills the daemon as nothing else would.
     fn kill(&self) {
         let end = Instant::now() + Duration::from_secs(30);
@@ -148,6 +161,27 @@ fn a_stored_result_is_unknown_to_other_clients_as_long_as_its_own_is_there() {
     assert_eq!(viewed(&mut one, &others), "handle_not_found");
     assert_eq!(viewed(&mut one, &ones), Value::Null);
     assert_eq!(viewed(&mut other, &others), Value::Null);
+    other.finish();
+    let end = Instant::now() + Duration::from_secs(20);
+    while viewed(&mut one, &others) != Value::Null {
+        assert!(Instant::now() < end, "its client is gone");
+        thread::sleep(Duration::from_millis(50));
+    }
+    one.finish();
+}
+
+/// As in a container, where the client has gone and the shim is a child of the first process.
+#[test]
+fn a_stored_result_of_a_connected_client_that_is_not_known_is_its_own_too() {
+    let shared = Shared::new("");
+    let (mut one, mut other) = (shared.open_from_nowhere(), shared.open_from_nowhere());
+    let sessions = shared.status()["sessions"].to_string();
+    assert!(sessions.contains("a client that is not known"), "{sessions}");
+    let (ones, others) = (stored(&mut one), stored(&mut other));
+    assert!(ones.is_string() && others.is_string(), "{ones} {others}");
+    assert_eq!(viewed(&mut other, &ones), "handle_not_found");
+    assert_eq!(viewed(&mut one, &others), "handle_not_found");
+    assert_eq!(viewed(&mut one, &ones), Value::Null);
     other.finish();
     let end = Instant::now() + Duration::from_secs(20);
     while viewed(&mut one, &others) != Value::Null {
@@ -480,6 +514,37 @@ fn a_client_over_pipes_acts_as_the_principal_of_its_token() {
     let refused = removed.request("initialize", crate::client::initialize());
     assert!(refused["error"]["message"].as_str().unwrap().contains("was removed"), "{refused}");
     removed.end();
+    guest.finish();
+    own.finish();
+}
+
+/// A server that is down is nothing to whoever may not see it.
+#[test]
+fn a_server_that_a_principal_may_not_see_is_not_missing_to_it() {
+    let shared = Shared(folder(&[("good", "good"), ("payroll", "absent")], "", ""));
+    let visible = "\n[[visible]]\nprincipals = [\"owner\"]\ncapabilities = [\"*\"]\n\n\
+        [[visible]]\nprincipals = [\"guest\"]\ncapabilities = [\"good.*\"]\n";
+    let contracts = crate::client::contracts(&["good", "payroll"]);
+    crate::client::replace(&shared.0, "contracts", 2, &format!("{contracts}{visible}"));
+    let rules = crate::client::RULES;
+    let principals = "[principals.owner]\nroles = []\n[principals.guest]\n\n";
+    crate::client::replace(&shared.0, "policy", 2, &format!("{principals}{rules}"));
+    let mut own = shared.open();
+    let (_, all) = own.call("tool_browse", json!({}));
+    assert!(all["text"].as_str().unwrap().contains("Server `payroll` is missing"), "{all}");
+    let config = shared.0.arg("weaver.toml");
+    let added = weaver(&["clients", "add", "editor", "--principal", "guest", "--config", &config]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["serve", "--config", &config, "--token-env", "EDITOR_TOKEN"]);
+    command.env("EDITOR_TOKEN", added.out.trim());
+    let mut guest = Client::start_as(command).shaken();
+    let (_, all) = guest.call("tool_browse", json!({}));
+    assert!(all["tools"].to_string().contains("good.echo"), "{all}");
+    assert!(!all.to_string().contains("payroll"), "{all}");
+    let (_, refused) = guest.execute("payroll.x", json!({}));
+    assert_eq!(refused["reason"], "not_found", "{refused}");
+    let missing = guest.request("resources/read", json!({ "uri": "gone://1" }));
+    assert!(!missing.to_string().contains("payroll"), "{missing}");
     guest.finish();
     own.finish();
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, events, folder, reason};
+use crate::client::{Client, events, folder, of_capability, reason};
 use crate::support::{Folder, weaver};
 
 const THREE: &str = "[gateway]\nexecute_tools = \"by_class\"\n";
@@ -119,4 +119,55 @@ fn a_word_that_is_none_is_found_at_the_check() {
     let folder = folder(&[("good", "good")], "[gateway]\nexecute_tools = \"two\"\n", CLASSES);
     let run = weaver(&["check", "--config", &folder.arg("weaver.toml"), "--json"]);
     assert_eq!(run.finding_codes(), ["config.word"], "{run:?}");
+}
+
+/// A profile is what its clients know of: the rest is unknown to them, whether its server is up or
+/// down.
+#[test]
+fn a_tool_outside_the_profile_is_unknown_in_every_mode() {
+    for settings in ["", "execute_tools = \"by_class\"\n", "mode = \"proxy\"\n"] {
+        let profile = format!("[profiles.some]\nservers = [\"good\"]\n{settings}");
+        let servers = [("good", "good"), ("mail", "good"), ("payroll", "absent")];
+        let folder = folder(&servers, &profile, "");
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["serve", "--standalone", "--config", &folder.arg("weaver.toml")]);
+        command.args(["--profile", "some"]);
+        let mut client = Client::start_as(command).shaken();
+        if settings.contains("proxy") {
+            let (failed, body) = client.call("good__echo", json!({ "text": "hello" }));
+            assert!(!failed, "{body}");
+            for name in ["mail__echo", "payroll__echo", "nothing__echo"] {
+                let answer = client.request("tools/call", json!({ "name": name, "arguments": {} }));
+                let said =
+                    answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}"));
+                assert!(said.starts_with(&format!("no tool `{name}` here")), "{said}");
+                assert!(!said.replace(name, "").contains("payroll"), "{said}");
+            }
+        } else {
+            let tool = match settings {
+                "" => "tool_execute",
+                _ => "tool_execute_read",
+            };
+            let (failed, body) = run(&mut client, tool, "good.echo");
+            assert!(!failed, "{body}");
+            let told: Vec<String> = ["mail.echo", "payroll.echo", "nothing.echo"]
+                .map(|id| {
+                    let (failed, body) = run(&mut client, tool, id);
+                    assert!(failed, "{body}");
+                    assert_eq!(
+                        reason(&body),
+                        ("deny".to_owned(), "not_found".to_owned()),
+                        "{body}"
+                    );
+                    let call = body["call"].as_str().unwrap_or("none").to_owned();
+                    body.to_string().replace(id, "").replace(&call, "")
+                })
+                .into();
+            assert_eq!((&told[0], &told[1]), (&told[2], &told[2]), "told apart");
+            let (_, all) = client.call("tool_browse", json!({}));
+            assert!(!all.to_string().contains("payroll"), "{all}");
+        }
+        client.finish();
+        assert!(of_capability(&folder, "call.intent", "mail.echo").is_empty());
+    }
 }

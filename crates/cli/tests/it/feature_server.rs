@@ -1,5 +1,6 @@
 //! A server with resources, prompts, completion and a log, which asks its client.
 
+use std::collections::BTreeSet;
 use std::io::Lines;
 use std::io::StdinLock;
 
@@ -10,15 +11,28 @@ use crate::fixture::{put, reply, text};
 /// A token as a forge gives it out.
 const KEY: &str = "ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi";
 
+/// The log messages of one flood: more than are kept for a client, each slower to mask than to write.
+const FLOOD: usize = 1_000;
+
 #[derive(Default)]
 struct Server {
+    /// It never says that its resources have changed.
+    unannounced: bool,
     turned: bool,
     has_more: bool,
     cancelled: usize,
+    /// It does not list its resources any more.
+    sullen: bool,
+    /// How often it listed its resources.
+    lists: usize,
+    subscribed: BTreeSet<String>,
+    level: Value,
+    /// How many calls it never answers.
+    stalled: usize,
 }
 
-pub(crate) fn run() {
-    let mut server = Server::default();
+pub(crate) fn run(behaviour: &str) {
+    let mut server = Server { unannounced: behaviour == "unannounced", ..Server::default() };
     let mut lines = std::io::stdin().lines();
     while let Some(Ok(line)) = lines.next() {
         let message: Value = serde_json::from_str(&line).unwrap();
@@ -44,7 +58,7 @@ impl Server {
             "initialize" => reply(
                 id,
                 &json!({"protocolVersion": "2025-11-25", "serverInfo": {"name": "features", "version": "1"},
-                    "capabilities": {"tools": {}, "resources": {"listChanged": true, "subscribe": true},
+                    "capabilities": {"tools": {}, "resources": {"listChanged": !self.unannounced, "subscribe": true},
                         "prompts": {"listChanged": true}, "completions": {}, "logging": {}}}),
             ),
             "tools/list" => {
@@ -54,7 +68,12 @@ impl Server {
                 ask["execution"] = json!({"taskSupport": "optional"});
                 reply(id, &json!({"tools": [ask, tool("stall")]}));
             }
+            "resources/list" if self.sullen => {
+                let error = json!({"code": -32603, "message": "not now"});
+                put(&json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string());
+            }
             "resources/list" => {
+                self.lists += 1;
                 let item = |name: &str| json!({"uri": format!("note://{name}"), "name": name});
                 let mut items = vec![item("1"), item("picture"), item("secret")];
                 items.extend(self.has_more.then(|| item("more")));
@@ -91,15 +110,31 @@ impl Server {
                 );
             }
             "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" => {
+                let uri = params["uri"].as_str().unwrap_or_default().to_owned();
+                match message["method"].as_str() {
+                    Some("resources/subscribe") => {
+                        if uri == "note://logged" {
+                            log();
+                        }
+                        self.subscribed.insert(uri);
+                    }
+                    Some("resources/unsubscribe") => drop(self.subscribed.remove(&uri)),
+                    _ => self.level = params["level"].clone(),
+                }
                 reply(id, &json!({}))
             }
             "tools/call" if params["name"] == "stall" => {
                 let token = &params["_meta"]["progressToken"];
                 notify("notifications/progress", &json!({"progressToken": token, "progress": 1}));
+                self.stalled += 1;
             }
             "tools/call" if params["arguments"]["text"] == "log" => {
                 log();
                 text(id, "logged");
+            }
+            "tools/call" if params["arguments"]["text"] == "update" => {
+                notify("notifications/resources/updated", &json!({"uri": "note://1"}));
+                text(id, "updated");
             }
             "tools/call" => {
                 ask(id, params["arguments"]["text"].as_str().unwrap_or_default(), lines)
@@ -109,6 +144,13 @@ impl Server {
                 put(&json!({"jsonrpc": "2.0", "id": "again", "method": "roots/list"}).to_string())
             }
             _ => {}
+        }
+    }
+
+    /// Says that the list of its resources has changed, if it ever does.
+    fn announce(&self) {
+        if !self.unannounced {
+            notify("notifications/resources/list_changed", &json!({}));
         }
     }
 
@@ -124,6 +166,26 @@ impl Server {
                 let error = json!({"code": -32002, "message": "no such resource"});
                 return put(&json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string());
             }
+            "note://state" => {
+                let state = json!({"subscribed": self.subscribed, "level": self.level,
+                    "lists": self.lists, "stalled": self.stalled});
+                json!({"uri": uri, "text": state.to_string()})
+            }
+            "note://named" => {
+                notify("notifications/resources/updated", &json!({"uri": "note://1/secret-name"}));
+                json!({"uri": uri, "text": "named"})
+            }
+            "note://flood" => {
+                let line = json!({"level": "debug", "data": "on and on, ".repeat(1_000)});
+                (0..FLOOD).for_each(|_| notify("notifications/message", &line));
+                notify("notifications/resources/updated", &json!({"uri": "note://1"}));
+                json!({"uri": uri, "text": "flooded"})
+            }
+            "note://sullen" => {
+                self.sullen = true;
+                self.announce();
+                json!({"uri": uri, "text": "sullen"})
+            }
             "note://cancelled" => json!({"uri": uri, "text": self.cancelled.to_string()}),
             "note://turn" => {
                 self.turned = true;
@@ -135,7 +197,7 @@ impl Server {
                 notify("notifications/resources/updated", &json!({"uri": "note://2"}));
                 log();
                 self.has_more = true;
-                notify("notifications/resources/list_changed", &json!({}));
+                self.announce();
                 json!({"uri": uri, "text": "told"})
             }
             _ => json!({"uri": uri, "mimeType": "text/plain", "text": "note 1"}),

@@ -318,6 +318,49 @@ fn a_modern_client_listens_to_what_it_asks_for() {
     client.finish();
 }
 
+/// Whoever watches without bound is refused before anything is looked for.
+#[test]
+fn what_a_modern_client_listens_to_is_bounded_and_only_what_there_is() {
+    let folder = folder(&[("f", "unannounced")], "", "");
+    let mut client = Client::open_modern(&folder);
+    client.request("resources/list", json!({}));
+    let lists = |client: &mut Client| -> Value {
+        let read = client.request("resources/read", json!({"uri": "note://state"}));
+        let text = result(&read)["contents"][0]["text"].as_str().unwrap().to_owned();
+        serde_json::from_str::<Value>(&text).unwrap()["lists"].clone()
+    };
+    let before = lists(&mut client).as_u64().unwrap();
+    let listen = |client: &mut Client, count: usize| {
+        // A URI of our own scheme belongs to no server, so each of them is looked for.
+        let uris: Vec<String> = (0..count).map(|n| format!("weaver://none/x:{n}")).collect();
+        let filter = json!({ "resourceSubscriptions": uris });
+        client.begin("subscriptions/listen", json!({ "notifications": filter }))
+    };
+    let id = listen(&mut client, 300);
+    let refused = client.answer(&id);
+    assert!(refused["error"]["message"].as_str().unwrap().contains("256"), "{refused}");
+    assert_eq!(lists(&mut client).as_u64().unwrap(), before);
+    listen(&mut client, 200);
+    let first = client.notice();
+    assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
+    assert_eq!(lists(&mut client).as_u64().unwrap(), before + 1, "listed once for all");
+    client.finish();
+}
+
+#[test]
+fn lists_that_no_server_has_are_not_agreed_to() {
+    let folder = folder(&[("good", "good")], PROXY, "");
+    let mut client = Client::open_modern(&folder);
+    client.tools();
+    let filter = json!({"toolsListChanged": true, "promptsListChanged": true,
+        "resourcesListChanged": true});
+    client.begin("subscriptions/listen", json!({ "notifications": filter }));
+    let first = client.notice();
+    let agreed = &first["params"]["notifications"];
+    assert_eq!(*agreed, json!({ "toolsListChanged": true }), "{first}");
+    client.finish();
+}
+
 #[test]
 fn a_modern_client_hears_the_log_of_a_call_that_asks_for_it() {
     let folder = featured(PROXY, "");

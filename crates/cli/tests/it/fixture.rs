@@ -39,7 +39,7 @@ fn fixture_main() {
     match behaviour.as_str() {
         "silent" | "mute" => while std::io::stdin().lines().next().is_some() {},
         "dead" => std::process::exit(3),
-        "features" => crate::feature_server::run(),
+        "features" | "unannounced" => crate::feature_server::run(&behaviour),
         "wild" => crate::fuzzed_servers::run(),
         _ => run(&behaviour),
     }

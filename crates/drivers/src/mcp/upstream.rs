@@ -63,6 +63,13 @@ impl Upstream {
         self
     }
 
+    /// The same, with the lowest level of log messages to ask for on every connection.
+    #[must_use]
+    pub fn with_log_level(mut self, level: LogLevel) -> Self {
+        self.state.get_mut().unwrap_or_else(PoisonError::into_inner).log_level = Some(level);
+        self
+    }
+
     /// Its configuration.
     #[must_use]
     pub fn config(&self) -> &UpstreamConfig {
@@ -210,15 +217,16 @@ impl Upstream {
         Some(outcome)
     }
 
-    /// Subscribes to changes of a resource, on this and every later connection.
+    /// Subscribes to changes of a resource, on this and every later connection, also where there is none now.
     ///
     /// # Errors
     ///
     /// [`McpError`] of connecting, or when the server refuses.
     pub async fn subscribe(&self, uri: &str) -> Result<(), McpError> {
-        let connection = self.connection().await?;
-        // Recorded first, so that a connection made in the meantime subscribes too.
+        let connection = self.connection().await;
+        // Recorded before the request, so that a connection made in the meantime subscribes too.
         self.state().preferences.subscribed.insert(uri.to_owned());
+        let connection = connection?;
         let outcome = connection.subscribe(uri).await;
         if matches!(outcome, Err(McpError::Refused { .. })) {
             self.state().preferences.subscribed.remove(uri);

@@ -70,6 +70,12 @@ impl ClientProfile {
             || servers.iter().any(|name| name.as_str() == server)
     }
 
+    /// True if the tools of a server are visible.
+    #[must_use]
+    pub fn shows_server(&self, server: &UpstreamName) -> bool {
+        self.servers.as_ref().is_none_or(|servers| servers.contains(server))
+    }
+
     /// Parses a profile; missing keys are taken from `defaults`.
     pub(super) fn read(section: Option<&Node>, defaults: &Self) -> Self {
         let get = |name: &str| section?.get(name);

@@ -100,7 +100,7 @@ async fn list(
     text.push(&end);
     let mut reply = Reply::text(text.join("\n"));
     reply.meta.insert("weaver/tools".to_owned(), json!(ids));
-    let missing = client.gateway.upstreams.unavailable_servers().into_iter().map(|missing| {
+    let missing = client.unavailable_servers().into_iter().map(|missing| {
         let UnavailableServer { server, status, problem } = missing;
         json!({ "server": server, "status": status.as_str(), "problem": problem })
     });
@@ -145,8 +145,7 @@ fn footer(client: &Client, query: &str, tool_count: usize, shown: PagePosition) 
     if let Some(notice) = client.gateway.kernel.policy().observation_notice() {
         out.push_str(&format!("\n({notice})"));
     }
-    for UnavailableServer { server, problem, .. } in client.gateway.upstreams.unavailable_servers()
-    {
+    for UnavailableServer { server, problem, .. } in client.unavailable_servers() {
         out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
     }
     for ((server, reason), tool_count) in client.tools_awaiting_approval() {

@@ -129,6 +129,12 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
                 .with_remedy(Remedy::Arguments);
         return client.reject(&request, denial).await.map(CallOutcome::without_wait);
     }
+    // The kernel refuses what the policy hides, and knows no profiles.
+    if !client.profile.shows(&request.capability_id) {
+        let (reason, problem) = (ReasonCode::NotFound, "no capability of that name is known here");
+        let denial = CheckResult::new(CheckKind::System, Verdict::Deny, reason, problem);
+        return client.reject(&request, denial).await.map(CallOutcome::without_wait);
+    }
     if FeatureKind::of(&request.capability_id).is_asked_by_servers() {
         let (reason, problem) = (ReasonCode::NotFound, "only its server may make this request");
         let denial = CheckResult::new(CheckKind::System, Verdict::Deny, reason, problem);
@@ -230,7 +236,7 @@ async fn execute_once(
     let invocation = client_call.scope(execution).await;
     if client_call.wants_log() {
         // Log messages of the call must arrive before its answer.
-        upstreams.events.wait_until_forwarded(client_call.link()).await;
+        upstreams.events.wait_until_logs_forwarded(client_call.link()).await;
     }
     if let (Some(trace), Some(begun)) = (trace, begun) {
         trace.end_execution(begun);
@@ -239,9 +245,13 @@ async fn execute_once(
 }
 
 /// Why the server of a tool is unavailable; `None` when the client may see the tool and its server
-/// is up to date. A hidden tool is treated like one that is not listed.
+/// is up to date. A hidden tool is treated like one that is not listed, and a tool of a server that
+/// the client may not know of like one of no server.
 async fn unavailable_reason(client: &Client, id: &CapabilityId) -> Option<String> {
     let server = client.gateway.upstreams.for_capability(id.as_str())?;
+    if !client.may_see_server(&server.name) {
+        return None;
+    }
     // Tools may be visible a moment before their server is ready: a first call waits as a list
     // does.
     if !client.is_visible(id) || server.unavailability().is_some() {

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use weaver_agent_kernel::Invocation;
-use weaver_types::{CapabilityId, CapabilityRequest, CheckResult, Principal, RunContext, RunId};
+use weaver_types::{
+    CapabilityId, CapabilityRequest, CheckResult, Principal, RunContext, RunId, UpstreamName,
+};
 
 use super::client_feature_cache::ClientFeatureCache;
 use super::client_link::ClientLink;
@@ -13,6 +15,7 @@ use super::client_principal::ClientPrincipal;
 use super::error::ServeError;
 use super::feature_snapshot::FeatureSnapshot;
 use super::gateway::Gateway;
+use super::managed_server::UnavailableServer;
 use super::run_clients::RunClient;
 use crate::config::ClientProfile;
 
@@ -94,18 +97,28 @@ impl Client {
         self.principal.reject(&self.gateway.kernel, request, denial).await
     }
 
-    /// Registers the principal and folder of a run's client.
+    /// Registers the principal and folder of a run's client. Its subscriptions follow it into the
+    /// run.
     ///
     /// # Errors
     /// [`ServeError`], when the policy in force does not know its principal.
     pub(crate) fn register_run(&self, run: &RunId) -> Result<(), ServeError> {
         let (principal, folder) = (self.principal()?.id.clone(), self.folder.clone());
-        self.gateway
-            .upstreams
-            .connected_clients
-            .run_clients
-            .insert(run, RunClient { principal, folder });
+        let connected_clients = &self.gateway.upstreams.connected_clients;
+        connected_clients.run_clients.insert(run, RunClient { principal, folder });
+        if connected_clients.set_run(&self.link, run) {
+            self.gateway.upstreams.sync_subscriptions_of(&self.link.watched());
+        }
         Ok(())
+    }
+
+    /// Lists the resources of servers again that do not report changes: those that all clients see,
+    /// and those of its own instances.
+    pub(crate) async fn refresh_resources(&self) {
+        self.gateway.refresh_resources().await;
+        if let Some(run) = self.last_run().await {
+            self.gateway.upstreams.refresh_resources_of_client(&run).await;
+        }
     }
 
     /// The resources and prompts that this client sees. A client with dedicated instances sees what
@@ -145,6 +158,32 @@ impl Client {
     pub(crate) fn is_visible(&self, id: &CapabilityId) -> bool {
         let Ok(principal) = self.principal() else { return false };
         self.profile.shows(id) && self.gateway.is_visible_to(&principal, id)
+    }
+
+    /// True when the client may know of a server: its profile shows the server, and its principal one
+    /// of the server's capabilities, or could see one where nothing is known of them yet. The
+    /// gateway's own principal knows of all.
+    pub(crate) fn may_see_server(&self, server: &UpstreamName) -> bool {
+        let Ok(principal) = self.principal() else { return false };
+        if !self.profile.shows_server(server) {
+            return false;
+        }
+        if principal.id == self.gateway.config.principal {
+            return true;
+        }
+        let prefix = format!("{server}.");
+        let ids = self.gateway.registry.list_ids().into_iter();
+        let mut ids = ids.filter(|id| id.as_str().starts_with(&prefix)).peekable();
+        match ids.peek() {
+            None => self.gateway.kernel.policy().may_see_namespace(&principal, server.as_str()),
+            Some(_) => ids.any(|id| self.gateway.is_visible_to(&principal, &id)),
+        }
+    }
+
+    /// The unavailable servers that the client may know of, and why they are unavailable.
+    pub(crate) fn unavailable_servers(&self) -> Vec<UnavailableServer> {
+        let all = self.gateway.upstreams.unavailable_servers().into_iter();
+        all.filter(|unavailable| self.may_see_server(&unavailable.server)).collect()
     }
 
     /// True when the capability is listed for the client.

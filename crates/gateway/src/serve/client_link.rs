@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc::WeakSender;
+use tokio::sync::mpsc::{Permit, WeakSender};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use weaver_drivers::mcp::{LogLevel, RpcError, ServerList};
-use weaver_types::{OsRandom, random_text};
+use weaver_types::{OsRandom, UpstreamName, random_text};
 
-use super::lines::Outbox;
+use super::feature_snapshot::ResourceAddress;
+use super::lines::{self, Outbox};
 use super::message;
 use super::parked_calls::ParkedCalls;
-use super::subscribed_resource::SubscribedResource;
 use super::task::Task;
 
 /// The most resources that one client subscribes to.
-const MAX_SUBSCRIPTIONS: usize = 256;
+pub(crate) const MAX_SUBSCRIPTIONS: usize = 256;
 /// The most notification streams that one client of the modern era opens.
 const MAX_STREAMS: usize = 16;
 /// The most questions that one client is asked at once.
@@ -45,6 +45,8 @@ pub(crate) struct ClientLink {
     listener_count: watch::Sender<Option<usize>>,
     /// Cancelled once the client has left and will answer nothing more.
     closed: CancellationToken,
+    /// Set once a request asked for log messages (modern era).
+    has_requested_logs: AtomicBool,
 }
 
 /// The channel on which a client reads a question.
@@ -64,7 +66,7 @@ struct LinkState {
     /// The lowest level of log messages it asked for (legacy era).
     log_level: Option<LogLevel>,
     /// Its resource subscriptions, by the URIs it used.
-    subscriptions: BTreeMap<String, SubscribedResource>,
+    subscriptions: BTreeMap<String, ResourceAddress>,
     /// Its notification streams (modern era), by numbers of our own: over HTTP, requests of many
     /// connections share this link, and several may have the same id.
     streams: BTreeMap<u64, SubscriptionStream>,
@@ -80,7 +82,7 @@ pub(crate) struct SubscriptionStream {
     /// The channel of its lines.
     pub(crate) outbox: WeakSender<Vec<u8>>,
     pub(crate) lists: BTreeSet<ServerList>,
-    pub(crate) resources: BTreeMap<String, SubscribedResource>,
+    pub(crate) resources: BTreeMap<String, ResourceAddress>,
 }
 
 /// Sends lines on one notification stream.
@@ -121,6 +123,11 @@ impl SubscriptionStream {
 pub(crate) struct SubscriptionLimitError {
     limit: usize,
     what: &'static str,
+}
+
+impl SubscriptionLimitError {
+    pub(crate) const RESOURCES: Self =
+        Self { limit: MAX_SUBSCRIPTIONS, what: "resources are subscribed" };
 }
 
 impl ClientLink {
@@ -177,6 +184,13 @@ impl ClientLink {
         }
     }
 
+    /// Sends a log message, unless that would take room from other notices.
+    pub(crate) fn try_send_log(&self, line: Vec<u8>) {
+        if let Some(outbox) = self.outbox.get().and_then(WeakSender::upgrade) {
+            lines::try_send_to_spare_room(&outbox, line);
+        }
+    }
+
     pub(crate) fn set_log_level(&self, level: LogLevel) {
         self.state().log_level = Some(level);
     }
@@ -186,35 +200,46 @@ impl ClientLink {
         self.state().log_level
     }
 
+    /// Notes that a request asked for log messages.
+    pub(crate) fn note_log_request(&self) {
+        self.has_requested_logs.store(true, Ordering::Relaxed);
+    }
+
+    /// False where the client certainly wants no log message of this level.
+    pub(crate) fn may_want_log(&self, level: LogLevel) -> bool {
+        self.has_requested_logs.load(Ordering::Relaxed)
+            || self.log_level().is_some_and(|wanted| level >= wanted)
+    }
+
     /// Adds a subscription. False where the URI was subscribed already.
     pub(crate) fn subscribe(
         &self,
         uri: &str,
-        resource: SubscribedResource,
+        resource: ResourceAddress,
     ) -> Result<bool, SubscriptionLimitError> {
         let mut state = self.state();
         if state.subscriptions.contains_key(uri) {
             return Ok(false);
         }
         if state.subscriptions.len() >= MAX_SUBSCRIPTIONS {
-            return Err(SubscriptionLimitError {
-                limit: MAX_SUBSCRIPTIONS,
-                what: "resources are subscribed",
-            });
+            return Err(SubscriptionLimitError::RESOURCES);
         }
         state.subscriptions.insert(uri.to_owned(), resource);
         Ok(true)
     }
 
     /// Removes a subscription, and returns its resource.
-    pub(crate) fn unsubscribe(&self, uri: &str) -> Option<SubscribedResource> {
+    pub(crate) fn unsubscribe(&self, uri: &str) -> Option<ResourceAddress> {
         self.state().subscriptions.remove(uri)
     }
 
-    /// Opens a notification stream, and returns its number.
+    /// Opens a notification stream, and returns its number. The acknowledgement takes the reserved
+    /// place in the stream under the lock that every notification needs, so it is always the first.
     pub(crate) fn open_stream(
         &self,
         stream: SubscriptionStream,
+        place: Permit<'_, Vec<u8>>,
+        acknowledgement: Vec<u8>,
     ) -> Result<u64, SubscriptionLimitError> {
         let mut state = self.state();
         if state.streams.len() >= MAX_STREAMS {
@@ -224,18 +249,16 @@ impl ClientLink {
             });
         }
         if stream.resources.len() > MAX_SUBSCRIPTIONS {
-            return Err(SubscriptionLimitError {
-                limit: MAX_SUBSCRIPTIONS,
-                what: "resources are subscribed",
-            });
+            return Err(SubscriptionLimitError::RESOURCES);
         }
         let number = self.next_stream_number.fetch_add(1, Ordering::Relaxed);
         state.streams.insert(number, stream);
+        place.send(acknowledgement);
         Ok(number)
     }
 
     /// Closes a notification stream, and returns its subscriptions.
-    pub(crate) fn close_stream(&self, number: u64) -> Vec<SubscribedResource> {
+    pub(crate) fn close_stream(&self, number: u64) -> BTreeSet<ResourceAddress> {
         let stream = self.state().streams.remove(&number);
         stream.map(|stream| stream.resources.into_values().collect()).unwrap_or_default()
     }
@@ -248,29 +271,62 @@ impl ClientLink {
     }
 
     /// The recipients of a change of this resource, each stream once.
-    pub(crate) fn update_targets(&self, changed: &SubscribedResource) -> Vec<ResourceUpdateTarget> {
-        let uri_in = |subscriptions: &BTreeMap<String, SubscribedResource>| {
-            subscriptions
-                .iter()
-                .find_map(|(uri, one)| Some(format!("{uri}{}", one.changed_part(changed)?)))
-        };
+    pub(crate) fn update_targets(&self, changed: &ResourceAddress) -> Vec<ResourceUpdateTarget> {
+        self.targets(|subscriptions| {
+            let changed_uri = |(uri, one): (&String, &ResourceAddress)| {
+                Some(format!("{uri}{}", one.changed_part(changed)?))
+            };
+            subscriptions.iter().find_map(changed_uri).into_iter().collect()
+        })
+    }
+
+    /// A recipient for each subscription: any of the resources may have changed.
+    pub(crate) fn all_update_targets(&self) -> Vec<ResourceUpdateTarget> {
+        self.targets(|subscriptions| subscriptions.keys().cloned().collect())
+    }
+
+    fn targets(
+        &self,
+        uris_in: impl Fn(&BTreeMap<String, ResourceAddress>) -> Vec<String>,
+    ) -> Vec<ResourceUpdateTarget> {
         let state = self.state();
-        let from_session =
-            uri_in(&state.subscriptions).map(|uri| ResourceUpdateTarget { stream: None, uri });
-        let streams = state.streams.values().filter_map(|stream| {
-            let uri = uri_in(&stream.resources)?;
-            Some(ResourceUpdateTarget { stream: Some(stream.sender()), uri })
+        let from_session = uris_in(&state.subscriptions).into_iter();
+        let from_session = from_session.map(|uri| ResourceUpdateTarget { stream: None, uri });
+        let streams = state.streams.values().flat_map(|stream| {
+            let uris = uris_in(&stream.resources).into_iter();
+            uris.map(|uri| ResourceUpdateTarget { stream: Some(stream.sender()), uri })
         });
-        from_session.into_iter().chain(streams).collect()
+        from_session.chain(streams).collect()
+    }
+
+    /// All resources that it watches.
+    pub(crate) fn watched(&self) -> BTreeSet<ResourceAddress> {
+        self.state().watched().cloned().collect()
+    }
+
+    /// The resources of a server that it watches.
+    pub(crate) fn watched_at(&self, server: &UpstreamName) -> BTreeSet<String> {
+        let state = self.state();
+        let of_server = state.watched().filter(|address| address.server == *server);
+        of_server.map(|address| address.uri.clone()).collect()
+    }
+
+    /// Removes the subscriptions to these resources.
+    pub(crate) fn unsubscribe_from(&self, denied: &BTreeSet<ResourceAddress>) {
+        let mut state = self.state();
+        state.subscriptions.retain(|_, address| !denied.contains(address));
+        for stream in state.streams.values_mut() {
+            stream.resources.retain(|_, address| !denied.contains(address));
+        }
     }
 
     /// Removes all subscriptions, and returns their resources.
-    pub(crate) fn take_all_subscriptions(&self) -> Vec<SubscribedResource> {
+    pub(crate) fn take_all_subscriptions(&self) -> BTreeSet<ResourceAddress> {
         let mut state = self.state();
-        let streams = std::mem::take(&mut state.streams).into_values();
-        let streamed = streams.flat_map(|stream| stream.resources.into_values());
-        let on_streams: Vec<SubscribedResource> = streamed.collect();
-        std::mem::take(&mut state.subscriptions).into_values().chain(on_streams).collect()
+        let watched = state.watched().cloned().collect();
+        state.streams.clear();
+        state.subscriptions.clear();
+        watched
     }
 
     /// The channel on which the client reads a question, once it is open.
@@ -353,6 +409,14 @@ impl ClientLink {
 
     fn state(&self) -> MutexGuard<'_, LinkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LinkState {
+    /// The resources of all subscriptions.
+    fn watched(&self) -> impl Iterator<Item = &ResourceAddress> {
+        let streamed = self.streams.values().flat_map(|stream| stream.resources.values());
+        self.subscriptions.values().chain(streamed)
     }
 }
 

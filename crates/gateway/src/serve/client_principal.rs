@@ -67,6 +67,11 @@ impl ClientPrincipal {
         Ok(Self { source, cached, run_tracker })
     }
 
+    /// Its id.
+    pub(crate) fn id(&self) -> PrincipalId {
+        self.cached.load().principal.id.clone()
+    }
+
     /// The principal, as this policy grants it.
     ///
     /// # Errors

@@ -45,9 +45,9 @@ pub(crate) async fn answer(
     })
 }
 
-/// The capabilities declared to a client besides tools: what any server supports, or everything
-/// while some server has not answered yet.
-pub(crate) fn server_capabilities(gateway: &Gateway, era: Era) -> Map<String, Value> {
+/// The features declared to a client: what any server supports, or everything while some server has
+/// not answered yet.
+pub(crate) fn declared_support(gateway: &Gateway) -> FeatureSupport {
     let supported = gateway.upstreams.features().support;
     let everything = FeatureSupport {
         resources: true,
@@ -56,10 +56,15 @@ pub(crate) fn server_capabilities(gateway: &Gateway, era: Era) -> Map<String, Va
         subscriptions: true,
         logs: true,
     };
-    let abilities = match gateway.upstreams.are_first_attempts_done() {
+    match gateway.upstreams.are_first_attempts_done() {
         true => supported,
         false => everything,
-    };
+    }
+}
+
+/// The capabilities declared to a client besides tools.
+pub(crate) fn server_capabilities(gateway: &Gateway, era: Era) -> Map<String, Value> {
+    let abilities = declared_support(gateway);
     let mut capabilities = Map::new();
     let mut declare = |name: &str, is_supported: bool, value: Value| {
         if is_supported {

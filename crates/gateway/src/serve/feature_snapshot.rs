@@ -30,6 +30,19 @@ pub(crate) struct ResourceAddress {
     pub(crate) uri: String,
 }
 
+impl ResourceAddress {
+    /// If a change of `changed` concerns subscribers of this resource, the part of its URI after
+    /// this one's; empty for the same resource. A server may report a sub-resource of a subscribed
+    /// one.
+    pub(crate) fn changed_part<'o>(&self, changed: &'o Self) -> Option<&'o str> {
+        let part = changed.uri.strip_prefix(self.uri.as_str())?;
+        // `a/b` is a part of `a`, `ab` is not.
+        let is_own_segment =
+            part.is_empty() || self.uri.ends_with('/') || part.starts_with(['/', '?', '#']);
+        (self.server == changed.server && is_own_segment).then_some(part)
+    }
+}
+
 /// A listed item and its server.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerItem {
@@ -63,6 +76,8 @@ pub(crate) struct FeatureSnapshot {
     patterns: Vec<(UpstreamName, Glob)>,
     /// The servers that have resources.
     servers: BTreeSet<UpstreamName>,
+    /// The servers of which a list could not be read.
+    pub(crate) partly_listed: BTreeSet<UpstreamName>,
     /// The features that at least one server supports.
     pub(crate) support: FeatureSupport,
 }
@@ -102,6 +117,9 @@ impl FeatureSnapshot {
             .collect();
         for (server, features) in servers {
             snapshot.add_support(server, features);
+            if !features.problems.is_empty() {
+                snapshot.partly_listed.insert(server.clone());
+            }
             for item in &features.resources {
                 let uniqueness = uniqueness_of(&uris, item.identifier());
                 snapshot.add_resource(

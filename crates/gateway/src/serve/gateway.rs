@@ -23,6 +23,7 @@ use super::gateway_parts::GatewayParts;
 use super::managed_server::{ListingContext, ListingObserver};
 use super::memory;
 use super::own_tools;
+use super::resource_reader;
 use super::run_tracker::RunFactory;
 use super::runs::Runs;
 use super::tool_snapshot::ToolSnapshot;
@@ -121,8 +122,8 @@ impl Gateway {
     }
 
     /// The runs of the clients that are present.
-    pub(crate) fn runs_of_present_clients(&self) -> Result<BTreeSet<RunId>, ServeError> {
-        self.runs.of_present_clients(&self.kernel)
+    pub(crate) async fn runs_of_present_clients(&self) -> Result<BTreeSet<RunId>, ServeError> {
+        self.runs.of_present_clients(&self.kernel).await
     }
 
     /// Ends a run on an operator's command, whichever client owns it.
@@ -130,10 +131,12 @@ impl Gateway {
         self.runs.end(&self.kernel, run).await
     }
 
-    /// Puts new documents into force. Principals are resolved against them from then on.
+    /// Puts new documents into force. Principals are resolved against them from then on, and
+    /// subscriptions are decided again.
     pub(crate) async fn replace_policy(&self, set: PolicySet) -> Result<(), ServeError> {
         self.kernel.replace_policy(Arc::new(set)).await;
         self.rebuild_snapshot();
+        resource_reader::decide_again(&self.kernel, &self.upstreams).await;
         self.record_policy().await
     }
 

@@ -70,9 +70,31 @@ pub(crate) async fn write(
     }
 }
 
+/// Queues a line only while more than half of the queue is free, so that lines that come without end
+/// leave room for others.
+pub(crate) fn try_send_to_spare_room(outbox: &Outbox, line: Vec<u8>) {
+    if outbox.capacity() > outbox.max_capacity() / 2 {
+        let _ = outbox.try_send(line);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_without_end_leave_half_of_the_queue_to_others() {
+        let (outbox, mut lines) = mpsc::channel(8);
+        for _ in 0..20 {
+            try_send_to_spare_room(&outbox, b"log".to_vec());
+        }
+        assert_eq!(outbox.capacity(), 4);
+        outbox.try_send(b"a change".to_vec()).unwrap();
+        let (single, _only) = mpsc::channel(1);
+        try_send_to_spare_room(&single, b"log".to_vec());
+        assert_eq!(single.capacity(), 0);
+        lines.close();
+    }
 
     fn all(input: &[u8]) -> Vec<Line> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

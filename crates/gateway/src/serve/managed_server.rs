@@ -6,6 +6,7 @@ mod instances;
 mod listing;
 mod listing_context;
 mod relist_error;
+mod subscription_sync;
 mod unavailable_server;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,12 +23,14 @@ use weaver_types::{CapabilityId, RunId, UpstreamName};
 use self::instances::{Instances, InstancesContext, dedicated_config_factory};
 pub(crate) use self::listing_context::{ListingContext, ListingObserver};
 use self::relist_error::RelistError;
+use self::subscription_sync::PlacedSubscriptions;
 pub(crate) use self::unavailable_server::{UnavailableReason, UnavailableServer};
+use super::connected_clients::ConnectedClients;
+use super::instance_id::InstanceId;
 use super::listed_definition::ListedDefinition;
 use super::pending_relays::PendingRelays;
-use super::run_clients::RunClients;
 use super::runs::Runs;
-use super::server_events::ServerEvents;
+use super::server_events::{InstanceRef, ServerEvents};
 use super::server_feature::ServerFeatures;
 use super::upstream_config::{upstream_config, wants_login};
 use crate::config::{self, Config, InstanceSharing};
@@ -72,6 +75,10 @@ pub(crate) struct ManagedServer {
     events: ServerEvents,
     /// Its requests to clients in flight.
     relays: Arc<PendingRelays>,
+    /// The connected clients, which know what they watch.
+    connected_clients: ConnectedClients,
+    /// What its instances are subscribed to.
+    subscriptions: tokio::sync::Mutex<PlacedSubscriptions>,
     /// The lowest level of log messages that a client wants.
     log_level: Mutex<Option<LogLevel>>,
     /// Counts finished polls.
@@ -90,7 +97,7 @@ pub(crate) struct ManagedServerContext<'a> {
     pub(crate) closing: &'a watch::Receiver<bool>,
     pub(crate) events: &'a ServerEvents,
     pub(crate) relays: &'a Arc<PendingRelays>,
-    pub(crate) clients: &'a RunClients,
+    pub(crate) connected_clients: &'a ConnectedClients,
 }
 
 #[derive(Default)]
@@ -113,17 +120,20 @@ impl ManagedServer {
             closing,
             events,
             relays,
-            clients,
+            connected_clients,
         } = shared;
         let with_redactor =
             |connection| UpstreamConfig { redactor: Some((*redactor).clone()), ..connection };
         let wake = Arc::new(Notify::new());
         let primary = with_redactor(upstream_config(config, gateway_config, launcher));
-        let primary = events.attach(&config.name, &wake, primary);
+        let id = InstanceId::next();
+        let source = InstanceRef { server: config.name.clone(), id };
+        let primary = (id, events.attach(source, Some(&wake), primary));
         let (server, sharing) = (&config.name, config.sharing);
         let logs_in_per_client =
             sharing == InstanceSharing::Client && wants_login(&config.transport);
         let login_owner = logs_in_per_client.then_some(&gateway_config.principal);
+        let clients = &connected_clients.run_clients;
         let context = InstancesContext { server, sharing, login_owner, events, clients };
         let dedicated = dedicated_config_factory(config, shared);
         let instances = Instances::new(context, primary, dedicated);
@@ -142,6 +152,8 @@ impl ManagedServer {
             pristine_features: RwLock::default(),
             events: (*events).clone(),
             relays: Arc::clone(relays),
+            connected_clients: (*connected_clients).clone(),
+            subscriptions: tokio::sync::Mutex::default(),
             log_level: Mutex::default(),
             polls: watch::Sender::new(0),
             first_attempt_done: watch::Sender::new(false),
@@ -151,7 +163,7 @@ impl ManagedServer {
 
     /// The primary instance, whose tools are listed.
     fn upstream(&self) -> Arc<Upstream> {
-        self.instances.primary()
+        self.instances.primary().upstream
     }
 
     /// Keeps the server connected and its tools current until the gateway ends. An unavailable
@@ -315,8 +327,11 @@ impl ManagedServer {
             return;
         }
         let current = runs.current_run_ids().await;
-        if self.instances.is_primary_abandoned(&current) {
-            self.replace_primary().close().await;
+        let replaced =
+            self.instances.replace_abandoned_primary(&current, || self.primary_replacement());
+        if let Some(replaced) = replaced {
+            self.wake.notify_one();
+            replaced.close().await;
         }
     }
 
@@ -329,19 +344,21 @@ impl ManagedServer {
         }
         tracing::warn!(upstream = %self.name, "restarted: a file that is hidden from it was replaced or created");
         let dedicated = self.instances.take_dedicated();
-        let primary = self.replace_primary();
+        let (id, config) = self.primary_replacement();
+        let primary = self.instances.replace_primary(id, config);
+        self.wake.notify_one();
         let instances = dedicated.iter().chain([&primary]).map(|upstream| upstream.kill());
         futures_util::future::join_all(instances).await;
+        self.sync_subscriptions(&BTreeSet::new()).await;
     }
 
-    /// Replaces the primary instance, and returns the old one.
-    fn replace_primary(&self) -> Arc<Upstream> {
+    /// The instance that takes the place of the primary.
+    fn primary_replacement(&self) -> (InstanceId, UpstreamConfig) {
+        let id = InstanceId::next();
         let config = upstream_config(&self.config, &self.gateway_config, &self.launcher);
         let config = UpstreamConfig { redactor: Some(self.redactor.clone()), ..config };
-        let config = self.events.attach(&self.name, &self.wake, config);
-        let replaced = self.instances.replace_primary(config);
-        self.wake.notify_one();
-        replaced
+        let source = InstanceRef { server: self.name.clone(), id };
+        (id, self.events.attach(source, Some(&self.wake), config))
     }
 
     /// Brings the list of tools up to date before a call, so that the call is judged by what its

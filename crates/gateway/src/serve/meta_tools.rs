@@ -93,7 +93,7 @@ async fn execute(
         Ok(call) => call,
         Err(error) => return reject_malformed(client, &arguments, error.to_string()).await,
     };
-    // The kernel refuses unknown and hidden capabilities as such.
+    // Unknown and hidden capabilities are refused as such.
     let entry = client.gateway.registry.get(&request.capability_id);
     let entry = entry.filter(|_| client.is_visible(&request.capability_id));
     let refusal = entry.and_then(|entry| {
@@ -191,7 +191,7 @@ async fn view_result(
     let caller = Caller { run: &run, principal: &principal };
     // Results of other connected clients stay theirs. Results of a client that is gone can still be
     // read, because some clients start a process for each call.
-    let other_runs = client.gateway.runs_of_present_clients()?;
+    let other_runs = client.gateway.runs_of_present_clients().await?;
     let invocation = client.gateway.kernel.expand_isolated(caller, &id, &query, &other_runs).await;
     Ok(render::reply_to_invocation(client, &CallOutcome::without_wait(invocation), Some(&question)))
 }

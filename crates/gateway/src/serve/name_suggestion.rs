@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use weaver_text::split;
-use weaver_types::CapabilityId;
+use weaver_types::{CapabilityId, UpstreamName};
 
 use super::client::Client;
 
@@ -81,6 +81,16 @@ fn nearest<'a>(unknown: &str, names: &[&'a str]) -> Vec<&'a str> {
 /// The words of a name: the same for `readTextFile`, `read_text_file` and `read-text-file`.
 fn words(name: &str) -> BTreeSet<String> {
     split::words(name).into_iter().collect()
+}
+
+/// What is added to the answer about something that does not exist here: it may be at one of these
+/// servers, which are unavailable. Empty if there are none.
+pub(crate) fn unavailable_note(servers: &BTreeSet<UpstreamName>) -> String {
+    if servers.is_empty() {
+        return String::new();
+    }
+    let names: Vec<&str> = servers.iter().map(UpstreamName::as_str).collect();
+    format!(" (unavailable: {})", names.join(", "))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Forwards notifications of servers to one client.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
@@ -12,12 +12,12 @@ use weaver_text::escape;
 use super::client::Client;
 use super::client_link::{ClientLink, ResourceUpdateTarget};
 use super::connected_clients::ClientRegistration;
+use super::feature_snapshot::ResourceAddress;
 use super::gateway::Gateway;
-use super::lines::Outbox;
+use super::lines::{self, Outbox};
 use super::message;
-use super::server_events::{LogMessage, Notice};
-use super::subscribed_resource::SubscribedResource;
-use super::subscriptions::{self, SUBSCRIPTION_ID};
+use super::server_events::{InstanceRef, LogMessage, LogNotice, Notice};
+use super::subscriptions::SUBSCRIPTION_ID;
 
 /// The longest text of a forwarded log message, in bytes.
 const MAX_LOG_BYTES: usize = 16 * 1024;
@@ -37,12 +37,14 @@ impl NoticeForwarder {
     pub(crate) fn start(client: &Arc<Client>, outbox: &Outbox) -> Self {
         let (gateway, link) = (Arc::clone(&client.gateway), Arc::clone(&client.link));
         link.set_outbox(outbox);
-        let notices = gateway.upstreams.events.subscribe();
+        let events = &gateway.upstreams.events;
+        let (notices, logs) = (events.subscribe(), events.subscribe_to_logs());
         let tools = gateway.tool_list_changes();
         let notices_forwarded = forward_notices(Arc::clone(&gateway), Arc::clone(&link), notices);
+        let logs_forwarded = forward_logs(Arc::downgrade(client), Arc::clone(&link), logs);
         let tool_changes_forwarded = forward_tool_changes(Arc::clone(&link), tools);
         let task = tokio::spawn(async move {
-            tokio::join!(notices_forwarded, tool_changes_forwarded);
+            tokio::join!(notices_forwarded, logs_forwarded, tool_changes_forwarded);
         });
         let connected =
             gateway.upstreams.connected_clients.register(&link, client.weak_principal());
@@ -50,11 +52,9 @@ impl NoticeForwarder {
     }
 
     /// Stops forwarding, and ends the client's subscriptions.
-    pub(crate) async fn end(self) {
+    pub(crate) fn end(self) {
         self.task.abort();
-        for watched in self.link.take_all_subscriptions() {
-            subscriptions::unsubscribe_at_server(&self.gateway, &watched).await;
-        }
+        self.gateway.upstreams.sync_subscriptions_of(&self.link.take_all_subscriptions());
     }
 }
 
@@ -79,35 +79,58 @@ async fn forward_notices(
 ) {
     loop {
         match notices.recv().await {
-            Ok(notice) => forward(&gateway, &link, &notice),
-            // A slow client has lost notices; it is told to read its lists again.
-            Err(RecvError::Lagged(_)) => {
-                for list in [ServerList::Resources, ServerList::Prompts] {
-                    forward(&gateway, &link, &Notice::ListChanged { list, source: None });
-                }
-            }
+            Ok(notice) => forward(&gateway, &link, notice),
+            Err(RecvError::Lagged(_)) => notify_of_anything(&link),
             Err(RecvError::Closed) => return,
         }
     }
 }
 
-fn forward(gateway: &Gateway, link: &Arc<ClientLink>, notice: &Notice) {
-    match notice {
-        Notice::ListChanged { source: Some(source), .. }
-            if !gateway.upstreams.is_for_client(source, link) => {}
-        // Templates have no notification of their own.
-        Notice::ListChanged { list: ServerList::ResourceTemplates, .. } => {
-            notify_list_changed(link, ServerList::Resources);
-        }
-        Notice::ListChanged { list, .. } => notify_list_changed(link, *list),
-        Notice::ResourceUpdated(changed) => notify_resource_updated(link, changed),
-        Notice::Log(message) => forward_log(gateway, link, message),
-        Notice::Barrier { link: waiting, reached } => {
-            if waiting.ptr_eq(&Arc::downgrade(link)) {
-                let _ = reached.try_send(());
+/// Forwards log messages to a client until the sender closes. A slow client misses some.
+async fn forward_logs(
+    client: Weak<Client>,
+    link: Arc<ClientLink>,
+    mut notices: broadcast::Receiver<LogNotice>,
+) {
+    loop {
+        match notices.recv().await {
+            Ok(LogNotice::Message(message)) => {
+                if link.may_want_log(message.level) {
+                    let Some(client) = client.upgrade() else { return };
+                    forward_log(&client, &message);
+                }
             }
+            Ok(LogNotice::Barrier { link: waiting, reached }) => {
+                if waiting.ptr_eq(&Arc::downgrade(&link)) {
+                    let _ = reached.try_send(());
+                }
+            }
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
         }
     }
+}
+
+fn forward(gateway: &Gateway, link: &Arc<ClientLink>, notice: Notice) {
+    let (Notice::ListChanged { source, .. } | Notice::ResourceUpdated { source, .. }) = &notice;
+    if !gateway.upstreams.is_for_client(source, link) {
+        return;
+    }
+    match notice {
+        Notice::ListChanged { list, .. } => notify_list_changed(link, list),
+        Notice::ResourceUpdated { uri, source: InstanceRef { server, .. } } => {
+            let changed = ResourceAddress { server, uri };
+            notify_resources_updated(link, link.update_targets(&changed));
+        }
+    }
+}
+
+/// Tells a slow client that has lost notices to read everything again.
+fn notify_of_anything(link: &ClientLink) {
+    for list in [ServerList::Resources, ServerList::Prompts] {
+        notify_list_changed(link, list);
+    }
+    notify_resources_updated(link, link.all_update_targets());
 }
 
 fn notify_streams(link: &ClientLink, list: ServerList, method: &str) {
@@ -120,6 +143,7 @@ fn notify_streams(link: &ClientLink, list: ServerList, method: &str) {
 fn notify_list_changed(link: &ClientLink, list: ServerList) {
     let method = match list {
         ServerList::Tools => "notifications/tools/list_changed",
+        // Templates have no notification of their own.
         ServerList::Resources | ServerList::ResourceTemplates => {
             "notifications/resources/list_changed"
         }
@@ -128,12 +152,16 @@ fn notify_list_changed(link: &ClientLink, list: ServerList) {
     if link.is_initialized() {
         link.try_send(message::notification(method));
     }
+    let list = match list {
+        ServerList::ResourceTemplates => ServerList::Resources,
+        other => other,
+    };
     notify_streams(link, list, method);
 }
 
-fn notify_resource_updated(link: &ClientLink, changed: &SubscribedResource) {
+fn notify_resources_updated(link: &ClientLink, targets: Vec<ResourceUpdateTarget>) {
     let method = "notifications/resources/updated";
-    for ResourceUpdateTarget { stream, uri } in link.update_targets(changed) {
+    for ResourceUpdateTarget { stream, uri } in targets {
         match stream {
             None => link.try_send(message::notification_with(method, json!({ "uri": uri }))),
             Some(stream) => {
@@ -144,15 +172,18 @@ fn notify_resource_updated(link: &ClientLink, changed: &SubscribedResource) {
     }
 }
 
-/// Forwards a log message only to the client that it must be about, masked, with the server's name
-/// before the logger's. If a call requested log messages, it goes to the stream of that call's
-/// answer.
-fn forward_log(gateway: &Gateway, link: &Arc<ClientLink>, message: &LogMessage) {
-    let LogMessage { server, instance, level, logger, data } = message;
-    let target = gateway.upstreams.request_target(server, instance.clone());
-    let Some(target) = target.filter(|target| Arc::ptr_eq(target.link(), link)) else { return };
+/// Forwards a log message to a client that it may be about, masked, with the server's name before
+/// the logger's. Where that is not known from a call of the client, it must be able to see the
+/// server. If a call requested log messages, it goes to the stream of that call's answer.
+fn forward_log(client: &Client, message: &LogMessage) {
+    let (gateway, link) = (&client.gateway, &client.link);
+    let LogMessage { source: InstanceRef { server, .. }, level, logger, data, .. } = message;
+    let Some(target) = gateway.upstreams.log_target(message, link) else { return };
     let stream = target.log_outbox(*level);
     if stream.is_none() && link.log_level().is_none_or(|wanted| *level < wanted) {
+        return;
+    }
+    if !target.is_calling() && !client.may_see_server(server) {
         return;
     }
     let (masked, _) = gateway.kernel.firewall().redact_value(data);
@@ -165,9 +196,8 @@ fn forward_log(gateway: &Gateway, link: &Arc<ClientLink>, message: &LogMessage) 
         json!({ "level": level.as_str(), "logger": logger, "data": sanitised_log_data(masked) });
     let line = message::notification_with("notifications/message", params);
     match stream {
-        // A slow client misses some.
-        Some(stream) => drop(stream.try_send(line)),
-        None => link.try_send(line),
+        Some(stream) => lines::try_send_to_spare_room(&stream, line),
+        None => link.try_send_log(line),
     }
 }
 

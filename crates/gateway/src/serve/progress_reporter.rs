@@ -1,6 +1,6 @@
 //! Reports the progress of one request to its client.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weaver_types::{Progress, ProgressSink};
 
@@ -12,7 +12,8 @@ const MIN_INCREMENT: f64 = 1e-6;
 /// report through here, each counting from its own beginning. A value that is not greater than the
 /// last is dropped, or raised by [`MIN_INCREMENT`] if its message is new.
 pub(crate) struct ProgressReporter {
-    send: Box<dyn Fn(Progress) + Send + Sync>,
+    /// Must not wait.
+    sink: Box<dyn Fn(Progress) + Send + Sync>,
     last: Mutex<LastReport>,
 }
 
@@ -33,13 +34,21 @@ impl LastReport {
 
 impl ProgressReporter {
     /// A reporter that sends through this function.
-    pub(crate) fn new(send: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        Self { send: Box::new(send), last: Mutex::default() }
+    pub(crate) fn new(sink: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self { sink: Box::new(sink), last: Mutex::default() }
     }
 
     /// Sends a report, if it advances or says something new.
-    pub(crate) fn report(&self, mut progress: Progress) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn report(&self, progress: Progress) {
+        self.send(&mut self.last_report(), progress);
+    }
+
+    fn last_report(&self) -> MutexGuard<'_, LastReport> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends under the lock, so that the reports arrive in the order of their values.
+    fn send(&self, last: &mut LastReport, mut progress: Progress) {
         if last.furthest.is_some_and(|furthest| progress.progress <= furthest) {
             if progress.message.is_none() || progress.message == last.message {
                 return;
@@ -48,14 +57,15 @@ impl ProgressReporter {
         }
         last.furthest = Some(progress.progress);
         last.message.clone_from(&progress.message);
-        drop(last);
-        (self.send)(progress);
+        (self.sink)(progress);
     }
 
     /// Reports that the request still runs.
     pub(crate) fn heartbeat(&self, message: &str) {
-        let progress = self.last.lock().unwrap_or_else(PoisonError::into_inner).next_value();
-        self.report(Progress { progress, total: None, message: Some(message.to_owned()) });
+        let mut last = self.last_report();
+        let progress = last.next_value();
+        let message = Some(message.to_owned());
+        self.send(&mut last, Progress { progress, total: None, message });
     }
 
     /// The reporter as a sink for the kernel.
@@ -88,6 +98,19 @@ mod tests {
         assert_eq!(told.len(), 6, "what does not grow is dropped: {told:?}");
         assert!(told.is_sorted_by(|one, next| one < next), "{told:?}");
         assert!(told[2] > 5.0 && told[2] < 5.001);
+    }
+
+    #[test]
+    fn no_report_overtakes_another() {
+        let reporter = Arc::new_cyclic(|reporter: &std::sync::Weak<ProgressReporter>| {
+            let reporter = reporter.clone();
+            ProgressReporter::new(move |_| {
+                let reporter = reporter.upgrade().unwrap();
+                assert!(reporter.last.try_lock().is_err(), "another one could be sent now");
+            })
+        });
+        reporter.report(Progress { progress: 1.0, ..Progress::default() });
+        reporter.heartbeat("still");
     }
 
     #[test]

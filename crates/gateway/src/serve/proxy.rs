@@ -223,15 +223,17 @@ pub(super) async fn find_tool(client: &Client, name: &str) -> Option<CapabilityI
     lookup().or_else(|| guess_unlisted(client, name))
 }
 
-/// The tool that a plain name would mean if its unavailable server listed it.
+/// The tool that a plain name would mean if its unavailable server listed it. `None` for a server
+/// that the client may not know of.
 fn guess_unlisted(client: &Client, name: &str) -> Option<CapabilityId> {
     let id = match client.gateway.upstreams.only_server() {
         Some(upstream) if client.gateway.config.unprefixed => format!("{}.{name}", upstream.name),
         _ => name.split_once("__").map(|(upstream, tool)| format!("{upstream}.{tool}"))?,
     };
     let id = CapabilityId::parse(id).ok()?;
-    client.gateway.upstreams.for_capability(id.as_str())?.unavailability()?;
-    Some(id)
+    let server = client.gateway.upstreams.for_capability(id.as_str())?;
+    server.unavailability()?;
+    client.may_see_server(&server.name).then_some(id)
 }
 
 /// Unknown and hidden tools are recorded and answered alike.
@@ -246,6 +248,7 @@ async fn reject_unknown(client: &Client, name: &str) -> Result<Reply, RpcError> 
     }
     let near = name_suggestion::exported_name_hint(client, name);
     let mut problem = format!("no tool `{}` here. {near}", excerpt(name));
-    problem.push_str(&client.gateway.upstreams.unavailable_note());
+    let missing = client.unavailable_servers().into_iter().map(|missing| missing.server);
+    problem.push_str(&name_suggestion::unavailable_note(&missing.collect()));
     Err(RpcError::new(code::INVALID_PARAMS, problem))
 }

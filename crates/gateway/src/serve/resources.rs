@@ -1,6 +1,6 @@
 //! Resources: listing, templates and reading.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 use weaver_drivers::mcp::ServerList;
@@ -13,6 +13,7 @@ use super::feature_snapshot::{ResourceAddress, ServerItem};
 use super::gateway::Gateway;
 use super::list_page::ListPage;
 use super::message::{RpcError, code, excerpt};
+use super::name_suggestion;
 use super::render::Reply;
 use super::sanitised_item;
 use super::server_feature::FeatureKind;
@@ -20,7 +21,7 @@ use super::server_feature::FeatureKind;
 /// `resources/list`.
 pub(crate) async fn list(client: &Client, request: FeatureRequest) -> Result<Value, RpcError> {
     let gateway = &client.gateway;
-    gateway.refresh_resources().await;
+    client.refresh_resources().await;
     let (snapshot, visible) = (client.feature_snapshot().await, VisibleServers::for_client(client));
     let page = snapshot.resources(request.cursor()?, |server| visible.contains(server))?;
     Ok(with_no_cache(list_result(gateway, ServerList::Resources, &page), request.era))
@@ -80,18 +81,31 @@ fn with_uri(mut error: RpcError, uri: &str) -> RpcError {
     error
 }
 
-/// The address of a resource, if it is visible to the client. An unknown one may be at a server
-/// that is still starting.
+/// The address of a resource, if it is visible to the client.
 pub(crate) async fn find(client: &Client, uri: &str) -> Option<ResourceAddress> {
+    find_each(client, &BTreeSet::from([uri])).await.remove(uri)
+}
+
+/// The addresses of those resources that are visible to the client, by their URIs. Where one is
+/// unknown, it may be at a server that is still starting, so the lists are read again, once for all.
+pub(crate) async fn find_each(
+    client: &Client,
+    uris: &BTreeSet<&str>,
+) -> BTreeMap<String, ResourceAddress> {
     let lookup = async || {
         let (snapshot, visible) =
             (client.feature_snapshot().await, VisibleServers::for_client(client));
-        snapshot.resolve(uri, |server| visible.contains(server))
+        let found = uris.iter().filter_map(|uri| {
+            let address = snapshot.resolve(uri, |server| visible.contains(server))?;
+            Some(((*uri).to_owned(), address))
+        });
+        found.collect::<BTreeMap<String, ResourceAddress>>()
     };
-    if let Some(address) = lookup().await {
-        return Some(address);
+    let found = lookup().await;
+    if found.len() == uris.len() {
+        return found;
     }
-    client.gateway.refresh_resources().await;
+    client.refresh_resources().await;
     lookup().await
 }
 
@@ -103,7 +117,11 @@ pub(crate) async fn not_found_error(client: &Client, uri: &str, era: Era) -> Rpc
         Era::Modern => code::INVALID_PARAMS,
     };
     let mut problem = format!("no resource `{}` here; list the resources again", excerpt(uri));
-    problem.push_str(&client.gateway.upstreams.unavailable_note());
+    let missing = client.unavailable_servers().into_iter().map(|missing| missing.server);
+    let partly_listed = client.feature_snapshot().await.partly_listed.clone().into_iter();
+    let partly_listed = partly_listed.filter(|server| client.may_see_server(server));
+    let away: BTreeSet<UpstreamName> = missing.chain(partly_listed).collect();
+    problem.push_str(&name_suggestion::unavailable_note(&away));
     RpcError { data: Some(json!({ "uri": excerpt(uri) })), ..RpcError::new(code, problem) }
 }
 

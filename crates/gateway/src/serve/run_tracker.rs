@@ -79,7 +79,12 @@ impl RunTracker {
 
     /// The run of the last call; `None` before the first.
     pub(crate) async fn run_id(&self) -> Option<RunId> {
-        self.current.lock().await.as_ref().map(|active| active.run.run_id.clone())
+        self.last_run().await.map(|run| run.run_id)
+    }
+
+    /// The run of the last call, however long ago. This is no use of it.
+    pub(crate) async fn last_run(&self) -> Option<RunContext> {
+        self.current.lock().await.as_ref().map(|active| active.run.clone())
     }
 
     /// The current run. It continues, is resumed from the store, or begins.

@@ -13,9 +13,6 @@ use super::current_run::CurrentRun;
 use super::error::ServeError;
 use super::run_tracker::{RunFactory, RunTracker, record_end};
 
-/// The most pages of records read in one pass.
-const MAX_PAGES: usize = 16;
-
 /// The runs of all clients of a gateway.
 pub(crate) struct Runs {
     factory: RunFactory,
@@ -126,15 +123,27 @@ impl Runs {
         runs
     }
 
-    /// The runs of clients that are present, including those that have not called since a restart.
-    pub(crate) fn of_present_clients(
+    /// The runs of clients that are present: those that are connected, whether or not they could
+    /// return, and those that have not called since a restart.
+    pub(crate) async fn of_present_clients(
         &self,
         kernel: &Kernel,
     ) -> Result<BTreeSet<RunId>, ServeError> {
+        let mut runs = BTreeSet::new();
+        for tracker in self.connected_trackers() {
+            runs.extend(tracker.run_id().await);
+        }
         let is_present =
             |stored: &CurrentRun| stored.client.as_ref().is_some_and(|one| !cannot_return(one));
         let stored = self.stored_runs(kernel)?.into_iter().map(|(_, stored)| stored);
-        Ok(stored.filter(is_present).map(|stored| stored.run).collect())
+        runs.extend(stored.filter(is_present).map(|stored| stored.run));
+        Ok(runs)
+    }
+
+    /// The trackers that a session uses.
+    fn connected_trackers(&self) -> Vec<Arc<RunTracker>> {
+        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        trackers.values().filter(|tracker| Arc::strong_count(tracker) > 1).cloned().collect()
     }
 
     fn trackers(&self) -> Vec<Arc<RunTracker>> {
@@ -184,11 +193,11 @@ impl Runs {
         Ok(())
     }
 
-    /// The readable records of current runs, with their ids.
+    /// All readable records of current runs, with their ids.
     fn stored_runs(&self, kernel: &Kernel) -> Result<Vec<(String, CurrentRun)>, ServeError> {
         let mut all = Vec::new();
         let mut after: Option<String> = None;
-        for _ in 0..MAX_PAGES {
+        loop {
             let tenant = &self.config_principal.tenant;
             let page =
                 kernel.ledger().list(tenant, Namespace::CurrentRun, after.as_deref(), MAX_PAGE)?;

@@ -371,7 +371,9 @@ async fn watch_runs(gateway: Arc<Gateway>) {
             tracing::warn!(%error, "the ends of runs whose clients are gone were not recorded");
         }
         let noted = gateway.upstreams.connected_clients.run_clients.run_ids();
-        let runs = gateway.runs.current_run_ids().await;
+        let mut runs = gateway.runs.current_run_ids().await;
+        // A client that watches something needs its instance, even in a run that was ended.
+        runs.extend(gateway.upstreams.connected_clients.watching_runs());
         let runs = gateway.upstreams.connected_clients.run_clients.retain_current(&noted, runs);
         gateway.upstreams.close_unused_instances(&runs).await;
     }

@@ -1,4 +1,7 @@
 //! Notifications and requests of servers on their way to clients.
+//!
+//! Log messages have a channel of their own: a server may log without end, and what another one
+//! reports must not be lost to that.
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
@@ -15,10 +18,9 @@ use weaver_types::UpstreamName;
 
 use super::client_call::ClientCall;
 use super::client_link::ClientLink;
-use super::feature_snapshot::ResourceAddress;
-use super::instance_key::InstanceKey;
+use super::connected_clients::{CallAtServer, ConnectedClients};
+use super::instance_id::InstanceId;
 use super::server_feature::FeatureKind;
-use super::subscribed_resource::SubscribedResource;
 
 /// The most notices queued for a slow client; older ones are lost to it.
 const MAX_NOTICES: usize = 256;
@@ -30,30 +32,34 @@ const MAX_QUEUED_REQUESTS: usize = 256;
 /// A notice for clients.
 #[derive(Debug, Clone)]
 pub(crate) enum Notice {
-    /// A list has changed, at one instance or, without a source, anywhere.
-    ListChanged { list: ServerList, source: Option<InstanceRef> },
-    /// A resource has changed.
-    ResourceUpdated(SubscribedResource),
+    /// A list has changed at an instance.
+    ListChanged { list: ServerList, source: InstanceRef },
+    /// A resource has changed at an instance.
+    ResourceUpdated { uri: String, source: InstanceRef },
+}
+
+/// A notice on the channel of log messages.
+#[derive(Debug, Clone)]
+pub(crate) enum LogNotice {
     /// A log message of a server.
-    Log(LogMessage),
+    Message(LogMessage),
     /// A barrier: reports that the client's forwarder has processed all earlier notices.
     Barrier { link: Weak<ClientLink>, reached: mpsc::Sender<()> },
 }
 
-/// Identifies an instance of a server.
+/// An instance with its server.
 #[derive(Debug, Clone)]
 pub(crate) struct InstanceRef {
     pub(crate) server: UpstreamName,
-    /// Which instance of it; `None` for the primary.
-    pub(crate) instance: Option<InstanceKey>,
+    pub(crate) id: InstanceId,
 }
 
 /// A log message as the server wrote it.
 #[derive(Debug, Clone)]
 pub(crate) struct LogMessage {
-    pub(crate) server: UpstreamName,
-    /// Which instance of it; `None` for the primary.
-    pub(crate) instance: Option<InstanceKey>,
+    pub(crate) source: InstanceRef,
+    /// The calls that were in flight at the server.
+    pub(crate) calls: Vec<CallAtServer>,
     pub(crate) level: LogLevel,
     pub(crate) logger: Option<String>,
     pub(crate) data: Arc<Value>,
@@ -62,11 +68,16 @@ pub(crate) struct LogMessage {
 /// A request that a server sent.
 pub(crate) struct IncomingServerRequest {
     pub(crate) server: UpstreamName,
-    /// Which instance of it; `None` for the primary.
-    pub(crate) instance: Option<InstanceKey>,
-    /// The call in which it arose, if known.
-    pub(crate) call: Option<Arc<ClientCall>>,
+    pub(crate) origin: ServerRequestOrigin,
     pub(crate) request: ServerRequest,
+}
+
+/// Where a request of a server arose.
+pub(crate) enum ServerRequestOrigin {
+    /// In this call.
+    Call(Arc<ClientCall>),
+    /// At this instance, in no call that it named.
+    Instance(InstanceId),
 }
 
 /// Computes the client capabilities offered to a server, as the protocol writes them.
@@ -76,104 +87,76 @@ type OfferedCapabilitiesFn = Arc<dyn Fn(&UpstreamName) -> Map<String, Value> + S
 #[derive(Clone)]
 pub(crate) struct ServerEvents {
     notices: broadcast::Sender<Notice>,
+    logs: broadcast::Sender<LogNotice>,
     requests: mpsc::Sender<IncomingServerRequest>,
     request_queue: Arc<Mutex<Option<mpsc::Receiver<IncomingServerRequest>>>>,
+    connected_clients: ConnectedClients,
     /// The capabilities offered to each server, from the policy in force at startup.
     offered: OfferedCapabilitiesFn,
 }
 
 impl ServerEvents {
-    pub(crate) fn new(policy: &Arc<PolicySet>) -> Self {
+    pub(crate) fn new(policy: &Arc<PolicySet>, connected_clients: &ConnectedClients) -> Self {
         let (requests, queue) = mpsc::channel(MAX_QUEUED_REQUESTS);
         let policy = Arc::clone(policy);
         Self {
             notices: broadcast::Sender::new(MAX_NOTICES),
+            logs: broadcast::Sender::new(MAX_NOTICES),
             requests,
             request_queue: Arc::new(Mutex::new(Some(queue))),
+            connected_clients: connected_clients.clone(),
             offered: Arc::new(move |server| offered_capabilities(&policy, server)),
         }
     }
 
-    /// Configures a primary instance to report its events here. A changed list wakes the task that
-    /// keeps the server current.
+    /// Configures an instance to report its events here. They concern only its own clients. For the
+    /// primary, `wake` wakes the task that keeps the lists of the server current; clients are told
+    /// once they were read again.
     pub(crate) fn attach(
         &self,
-        server: &UpstreamName,
-        wake: &Arc<Notify>,
-        config: UpstreamConfig,
-    ) -> UpstreamConfig {
-        let mut config = self.with_requests(server, None, config);
-        let (notices, name, wake) = (self.notices.clone(), server.clone(), Arc::clone(wake));
-        config.notifications = Some(NotificationSink::new(move |notification| {
-            let notice = match notification {
-                // Clients are notified after the list was read again.
-                ServerNotification::ListChanged(ServerList::Tools) => return,
-                ServerNotification::ListChanged(_) => return wake.notify_one(),
-                ServerNotification::ResourceUpdated { uri } => {
-                    let address = ResourceAddress { server: name.clone(), uri };
-                    Notice::ResourceUpdated(SubscribedResource { address, instance: None })
-                }
-                ServerNotification::Log { level, logger, data } => {
-                    let (server, data) = (name.clone(), Arc::new(data));
-                    Notice::Log(LogMessage { server, instance: None, level, logger, data })
-                }
-                _ => return,
-            };
-            // Nobody may be listening.
-            let _ = notices.send(notice);
-        }));
-        config
-    }
-
-    /// Configures a dedicated instance to report its events here. They concern only its own
-    /// clients; its tools are compared when it is called.
-    pub(crate) fn attach_dedicated(
-        &self,
-        server: &UpstreamName,
-        instance: &InstanceKey,
-        config: UpstreamConfig,
-    ) -> UpstreamConfig {
-        let mut config = self.with_requests(server, Some(instance), config);
-        let (notices, server, instance) = (self.notices.clone(), server.clone(), instance.clone());
-        config.notifications = Some(NotificationSink::new(move |notification| {
-            let (server, instance) = (server.clone(), Some(instance.clone()));
-            let notice = match notification {
-                ServerNotification::ListChanged(ServerList::Tools) => return,
-                ServerNotification::ListChanged(list) => {
-                    Notice::ListChanged { list, source: Some(InstanceRef { server, instance }) }
-                }
-                ServerNotification::ResourceUpdated { uri } => {
-                    let address = ResourceAddress { server, uri };
-                    Notice::ResourceUpdated(SubscribedResource { address, instance })
-                }
-                ServerNotification::Log { level, logger, data } => {
-                    let data = Arc::new(data);
-                    Notice::Log(LogMessage { server, instance, level, logger, data })
-                }
-                _ => return,
-            };
-            let _ = notices.send(notice);
-        }));
-        config
-    }
-
-    /// Configures a server to send its requests here.
-    fn with_requests(
-        &self,
-        server: &UpstreamName,
-        instance: Option<&InstanceKey>,
+        source: InstanceRef,
+        wake: Option<&Arc<Notify>>,
         mut config: UpstreamConfig,
     ) -> UpstreamConfig {
-        config.client_capabilities = (self.offered)(server);
-        let (requests, server, instance) =
-            (self.requests.clone(), server.clone(), instance.cloned());
-        config.request_handler = Some(RequestHandler::new(move |request| {
-            let (server, instance) = (server.clone(), instance.clone());
-            // If the queue is full the request is dropped, which answers it.
-            let _ =
-                requests.try_send(IncomingServerRequest { server, instance, call: None, request });
+        config.client_capabilities = (self.offered)(&source.server);
+        config.request_handler = Some(self.request_handler(source.clone()));
+        let (notices, logs, wake) = (self.notices.clone(), self.logs.clone(), wake.cloned());
+        let connected_clients = self.connected_clients.clone();
+        config.notifications = Some(NotificationSink::new(move |notification| {
+            let source = source.clone();
+            // Nobody may be listening.
+            match notification {
+                // Tools are compared when they are listed or called.
+                ServerNotification::ListChanged(ServerList::Tools) => {}
+                ServerNotification::ListChanged(list) => match &wake {
+                    Some(wake) => wake.notify_one(),
+                    None => drop(notices.send(Notice::ListChanged { list, source })),
+                },
+                ServerNotification::ResourceUpdated { uri } => {
+                    drop(notices.send(Notice::ResourceUpdated { uri, source }));
+                }
+                ServerNotification::Log { level, logger, data } => {
+                    // Now, because the answer to a call comes after what the server logged in it.
+                    let calls = connected_clients.calls_at(&source.server);
+                    let data = Arc::new(data);
+                    let message = LogMessage { source, calls, level, logger, data };
+                    drop(logs.send(LogNotice::Message(message)));
+                }
+                _ => {}
+            }
         }));
         config
+    }
+
+    /// Queues the requests of an instance.
+    fn request_handler(&self, source: InstanceRef) -> RequestHandler {
+        let requests = self.requests.clone();
+        RequestHandler::new(move |request| {
+            let InstanceRef { server, id } = source.clone();
+            let origin = ServerRequestOrigin::Instance(id);
+            // If the queue is full the request is dropped, which answers it.
+            let _ = requests.try_send(IncomingServerRequest { server, origin, request });
+        })
     }
 
     /// The client call on whose behalf the current request to the server is made.
@@ -189,10 +172,10 @@ impl ServerEvents {
         let _ = self.notices.send(notice);
     }
 
-    /// Waits until all notices so far were forwarded to a client.
-    pub(crate) async fn wait_until_forwarded(&self, link: &Arc<ClientLink>) {
+    /// Waits until all log messages so far were forwarded to a client.
+    pub(crate) async fn wait_until_logs_forwarded(&self, link: &Arc<ClientLink>) {
         let (reached, mut barrier) = mpsc::channel(1);
-        self.publish(Notice::Barrier { link: Arc::downgrade(link), reached });
+        let _ = self.logs.send(LogNotice::Barrier { link: Arc::downgrade(link), reached });
         // A slow client may lose the barrier among other notices.
         let _ = tokio::time::timeout(BARRIER_TIMEOUT, barrier.recv()).await;
     }
@@ -200,6 +183,11 @@ impl ServerEvents {
     /// Subscribes to notices from now on.
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Notice> {
         self.notices.subscribe()
+    }
+
+    /// Subscribes to log messages from now on.
+    pub(crate) fn subscribe_to_logs(&self) -> broadcast::Receiver<LogNotice> {
+        self.logs.subscribe()
     }
 
     /// The queue of server requests; only the first caller gets it.
@@ -237,14 +225,10 @@ impl ClientFeatures for CallFeatures {
     }
 
     fn handle(&self, request: ServerRequest) {
-        let (server, call) = (self.server.clone(), Some(Arc::clone(&self.call)));
+        let server = self.server.clone();
+        let origin = ServerRequestOrigin::Call(Arc::clone(&self.call));
         // One that finds no room is answered by being dropped.
-        let _ = self.events.requests.try_send(IncomingServerRequest {
-            server,
-            instance: None,
-            call,
-            request,
-        });
+        let _ = self.events.requests.try_send(IncomingServerRequest { server, origin, request });
     }
 }
 

@@ -17,7 +17,7 @@ use weaver_drivers::mcp::{RpcError, ServerRequest};
 use weaver_types::UpstreamName;
 
 use super::gateway::Gateway;
-use super::server_events::IncomingServerRequest;
+use super::server_events::{IncomingServerRequest, InstanceRef, ServerRequestOrigin};
 use super::server_feature::FeatureKind;
 use super::target_client::TargetClient;
 use relay::{RelayRefusal, RelayedRequest};
@@ -31,15 +31,16 @@ const MAX_ROOTS: usize = 100;
 /// Answers requests of servers for as long as the gateway serves.
 pub(crate) async fn serve(gateway: Arc<Gateway>) {
     let Some(mut requests) = gateway.upstreams.events.take_requests() else { return };
-    while let Some(IncomingServerRequest { server, instance, call, request }) =
-        requests.recv().await
-    {
+    while let Some(IncomingServerRequest { server, origin, request }) = requests.recv().await {
         let gateway = Arc::clone(&gateway);
         tokio::spawn(async move {
             let ServerRequest { method, params, key, responder, .. } = request;
-            let candidate = match call {
-                Some(call) => Some(TargetClient::of_call(call)),
-                None => gateway.upstreams.request_target(&server, instance),
+            let candidate = match origin {
+                ServerRequestOrigin::Call(call) => Some(TargetClient::of_call(call)),
+                ServerRequestOrigin::Instance(id) => {
+                    let source = InstanceRef { server: server.clone(), id };
+                    gateway.upstreams.request_target(&source)
+                }
             };
             let question = ServerQuestion { server: &server, key, method: &method, params };
             let answering = answer(&gateway, question, candidate.map(Arc::new));

@@ -88,7 +88,7 @@ impl StreamSession {
     pub(crate) async fn finish(self) {
         self.notices.abort();
         let Self { requests, writer, outbox, forwarder, .. } = self;
-        forwarder.end().await;
+        forwarder.end();
         drop((requests, outbox));
         let _ = writer.await;
     }

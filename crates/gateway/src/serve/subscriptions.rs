@@ -2,21 +2,22 @@
 //! modern one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use weaver_agent_kernel::{Call, Caller};
 use weaver_drivers::mcp::ServerList;
-use weaver_types::{CapabilityRequest, ResponseMode};
+use weaver_types::{Decision, UpstreamName};
 
 use super::client::Client;
-use super::client_link::{SubscriptionLimitError, SubscriptionStream};
+use super::client_link::{MAX_SUBSCRIPTIONS, SubscriptionLimitError, SubscriptionStream};
 use super::era::Era;
+use super::error::ServeError;
+use super::feature_methods;
 use super::feature_request::FeatureRequest;
-use super::gateway::Gateway;
+use super::feature_snapshot::ResourceAddress;
 use super::message::{self, RpcError, code};
+use super::resource_reader::{self, ResourceReader};
 use super::resources;
-use super::server_feature::FeatureKind;
-use super::subscribed_resource::SubscribedResource;
 use crate::config::ToolListMode;
 
 /// The `_meta` key that names the stream of a notification.
@@ -32,11 +33,21 @@ const LIST_FILTERS: [(&str, ServerList); 3] = [
 /// `resources/subscribe`: allowed where reading the resource would be.
 pub(crate) async fn subscribe(client: &Client, request: FeatureRequest) -> Result<Value, RpcError> {
     let uri = request.string_param("uri")?;
-    let Some(watched) = readable_resource(client, &uri).await? else {
+    let Some(address) = resources::find(client, &uri).await else {
         return Err(resources::not_found_error(client, &uri, Era::Legacy).await);
     };
-    if client.link.subscribe(&uri, watched.clone()).map_err(limit_error)? {
-        subscribe_at_server(&client.gateway, &watched).await;
+    let (reader, kernel) = (reader(client).await?, &client.gateway.kernel);
+    match reader.decision(kernel, &address) {
+        None => return Err(resources::not_found_error(client, &uri, Era::Legacy).await),
+        Some(decision) if !decision.is_allowed() => return Err(refusal(&decision)),
+        Some(_) => {}
+    }
+    if client.link.subscribe(&uri, address.clone()).map_err(limit_error)? {
+        decide_again_if_replaced(client, &reader).await;
+        let new = BTreeSet::from([address.uri]);
+        if let Some(synced) = client.gateway.upstreams.sync_subscriptions(&address.server, new) {
+            let _ = synced.await;
+        }
     }
     Ok(json!({}))
 }
@@ -46,58 +57,125 @@ pub(crate) async fn unsubscribe(
     client: &Client,
     request: FeatureRequest,
 ) -> Result<Value, RpcError> {
-    if let Some(watched) = client.link.unsubscribe(&request.string_param("uri")?) {
-        unsubscribe_at_server(&client.gateway, &watched).await;
+    let removed = client.link.unsubscribe(&request.string_param("uri")?);
+    let upstreams = &client.gateway.upstreams;
+    let synced =
+        removed.and_then(|address| upstreams.sync_subscriptions(&address.server, BTreeSet::new()));
+    if let Some(synced) = synced {
+        let _ = synced.await;
     }
     Ok(json!({}))
 }
 
 /// `subscriptions/listen`: a stream that is open until the client cancels it or leaves.
 pub(crate) async fn listen(client: &Client, request: FeatureRequest) -> Result<Value, RpcError> {
+    let options = &request.options;
+    // Over HTTP a client ends it by closing the stream of the answer.
+    let end = async {
+        tokio::select! {
+            () = options.cancellation.cancelled() => {}
+            () = options.outbox.closed() => {}
+        }
+    };
+    tokio::pin!(end);
+    let opened = tokio::select! {
+        opened = open_stream(client, &request) => Some(opened?),
+        () = &mut end => None,
+    };
+    if let Some(number) = opened {
+        end.await;
+        client.gateway.upstreams.sync_subscriptions_of(&client.link.close_stream(number));
+    }
+    Ok(json!({ "resultType": "complete", "_meta": { SUBSCRIPTION_ID: request.id } }))
+}
+
+/// Opens the stream that a request asks for, and returns its number.
+async fn open_stream(client: &Client, request: &FeatureRequest) -> Result<u64, RpcError> {
     let Some(Value::Object(filter)) = request.params.get("notifications") else {
         return Err(RpcError::new(code::INVALID_PARAMS, "`notifications` must be an object"));
     };
-    let stream = stream_for_filter(client, &request, filter).await;
-    let (id, watched) = (stream.id.clone(), stream.resources.clone());
-    let agreed = accepted_filter(&stream);
-    let number = client.link.open_stream(stream).map_err(limit_error)?;
-    let params = json!({ "_meta": { SUBSCRIPTION_ID: id }, "notifications": agreed });
+    let reader = reader(client).await?;
+    let resources = readable_resources(client, &reader, filter).await?;
+    let outbox = request.options.outbox.downgrade();
+    let lists = accepted_lists(client, filter);
+    let stream = SubscriptionStream { id: request.id.clone(), outbox, lists, resources };
+    let params = json!({
+        "_meta": { SUBSCRIPTION_ID: request.id },
+        "notifications": accepted_filter(&stream),
+    });
     let line = message::notification_with("notifications/subscriptions/acknowledged", params);
-    let _ = request.options.outbox.send(line).await;
-    for watched in watched.values() {
-        subscribe_at_server(&client.gateway, watched).await;
+    let gone = |_| RpcError::new(code::INTERNAL, "the client is gone");
+    let place = request.options.outbox.reserve().await.map_err(gone)?;
+    let watched: BTreeSet<ResourceAddress> = stream.resources.values().cloned().collect();
+    let number = client.link.open_stream(stream, place, line).map_err(limit_error)?;
+    // From here on nothing is awaited: a stream that was opened is closed by the caller.
+    let gateway = Arc::clone(&client.gateway);
+    let mut by_server = BTreeMap::<UpstreamName, BTreeSet<String>>::new();
+    for address in watched {
+        by_server.entry(address.server).or_default().insert(address.uri);
     }
-    // Over HTTP a client ends it by closing the stream of the answer.
-    tokio::select! {
-        () = request.options.cancellation.cancelled() => {}
-        () = request.options.outbox.closed() => {}
+    for (server, new) in by_server {
+        gateway.upstreams.sync_subscriptions(&server, new);
     }
-    for watched in client.link.close_stream(number) {
-        unsubscribe_at_server(&client.gateway, &watched).await;
+    if !reader.is_current(&gateway.kernel) {
+        let decide_again = async move {
+            resource_reader::decide_again(&gateway.kernel, &gateway.upstreams).await;
+        };
+        tokio::spawn(decide_again);
     }
-    Ok(json!({ "resultType": "complete", "_meta": { SUBSCRIPTION_ID: id } }))
+    Ok(number)
 }
 
-/// The stream that a filter asks for, without what the client may not see.
-async fn stream_for_filter(
-    client: &Client,
-    request: &FeatureRequest,
-    filter: &Map<String, Value>,
-) -> SubscriptionStream {
-    let wanted = |key: &str| filter.get(key) == Some(&Value::Bool(true));
-    let lists = LIST_FILTERS.into_iter().filter(|(key, list)| {
-        wanted(key) && (*list != ServerList::Tools || client.profile.mode == ToolListMode::Proxy)
-    });
-    let lists: BTreeSet<ServerList> = lists.map(|(_, list)| list).collect();
-    let mut resources = BTreeMap::new();
-    let uris = filter.get("resourceSubscriptions").and_then(Value::as_array);
-    for uri in uris.into_iter().flatten().filter_map(Value::as_str) {
-        if let Ok(Some(resource)) = readable_resource(client, uri).await {
-            resources.insert(uri.to_owned(), resource);
-        }
+/// The client as a reader of resources, in its current run.
+async fn reader(client: &Client) -> Result<ResourceReader, RpcError> {
+    let internal = |error: ServeError| RpcError::new(code::INTERNAL, error.to_string());
+    let policy = client.gateway.kernel.policy();
+    let run = client.run().await.map_err(internal)?;
+    client.register_run(&run.run_id).map_err(internal)?;
+    let principal = client.principal().map_err(internal)?;
+    Ok(ResourceReader { run, principal, policy })
+}
+
+/// Decides subscriptions again if another policy came into force since the first decision: those
+/// that exist by then are decided by whoever puts it into force.
+async fn decide_again_if_replaced(client: &Client, reader: &ResourceReader) {
+    let gateway = &client.gateway;
+    if !reader.is_current(&gateway.kernel) {
+        resource_reader::decide_again(&gateway.kernel, &gateway.upstreams).await;
     }
-    let outbox = request.options.outbox.downgrade();
-    SubscriptionStream { id: request.id.clone(), outbox, lists, resources }
+}
+
+/// The lists of a filter whose changes can be told.
+fn accepted_lists(client: &Client, filter: &Map<String, Value>) -> BTreeSet<ServerList> {
+    let support = feature_methods::declared_support(&client.gateway);
+    let is_supported = |list: ServerList| match list {
+        ServerList::Tools => client.profile.mode == ToolListMode::Proxy,
+        ServerList::Resources | ServerList::ResourceTemplates => support.resources,
+        ServerList::Prompts => support.prompts,
+    };
+    let lists = LIST_FILTERS.into_iter();
+    let lists = lists.filter(|(key, _)| filter.get(*key) == Some(&Value::Bool(true)));
+    lists.map(|(_, list)| list).filter(|list| is_supported(*list)).collect()
+}
+
+/// The resources of a filter that the client may read, by its URIs.
+async fn readable_resources(
+    client: &Client,
+    reader: &ResourceReader,
+    filter: &Map<String, Value>,
+) -> Result<BTreeMap<String, ResourceAddress>, RpcError> {
+    let uris = filter.get("resourceSubscriptions").and_then(Value::as_array);
+    let uris: BTreeSet<&str> = uris.into_iter().flatten().filter_map(Value::as_str).collect();
+    // Before any of them is looked for.
+    if uris.len() > MAX_SUBSCRIPTIONS {
+        return Err(limit_error(SubscriptionLimitError::RESOURCES));
+    }
+    let mut found = resources::find_each(client, &uris).await;
+    found.retain(|_, address| {
+        let decision = reader.decision(&client.gateway.kernel, address);
+        decision.is_some_and(|decision| decision.is_allowed())
+    });
+    Ok(found)
 }
 
 /// The accepted part of a filter.
@@ -111,68 +189,16 @@ fn accepted_filter(stream: &SubscriptionStream) -> Map<String, Value> {
     out
 }
 
-/// The resource, if the client may read it now: a notice of its changes reveals something about it.
-async fn readable_resource(
-    client: &Client,
-    uri: &str,
-) -> Result<Option<SubscribedResource>, RpcError> {
-    let Some(address) = resources::find(client, uri).await else { return Ok(None) };
-    let id = FeatureKind::ResourceReading.id(address.server.as_str());
-    let Some(id) = id else { return Ok(None) };
-    let internal =
-        |error: super::error::ServeError| RpcError::new(code::INTERNAL, error.to_string());
-    let run = client.run().await.map_err(internal)?;
-    client.register_run(&run.run_id).map_err(internal)?;
-    let principal = client.principal().map_err(internal)?;
-    let caller = Caller { run: &run, principal: &principal };
-    let (request, arguments) = (CapabilityRequest::new(id, ""), json!({ "uri": address.uri }));
-    let call = Call { request: &request, arguments: Some(&arguments), mode: ResponseMode::Auto };
-    let preview = client.gateway.kernel.dry_run(caller, call);
-    if preview.decision.is_allowed() {
-        let upstream = client.gateway.upstreams.by_name(&address.server);
-        let instance =
-            upstream.and_then(|upstream| upstream.instances.subscription_instance(&run.run_id));
-        return Ok(Some(SubscribedResource { address, instance }));
-    }
-    let decision = &preview.decision;
+fn refusal(decision: &Decision) -> RpcError {
     let message = format!(
         "{}: {}; it cannot be subscribed to either",
         decision.primary_reason(),
         decision.detail()
     );
     let data = json!({ "verdict": decision.verdict(), "reason": decision.primary_reason(), "message": message });
-    Err(RpcError { data: Some(data), ..RpcError::new(code::REFUSED, message) })
+    RpcError { data: Some(data), ..RpcError::new(code::REFUSED, message) }
 }
 
 fn limit_error(problem: SubscriptionLimitError) -> RpcError {
     RpcError::new(code::INVALID_REQUEST, problem.to_string())
-}
-
-/// Counts one more subscriber, and subscribes at the server if that is not done yet.
-async fn subscribe_at_server(gateway: &Gateway, watched: &SubscribedResource) {
-    if !gateway.upstreams.subscription_counts.add(watched) {
-        return;
-    }
-    let SubscribedResource { address, instance } = watched;
-    let Some(upstream) = gateway.upstreams.by_name(&address.server) else { return };
-    match upstream.subscribe(instance.as_ref(), &address.uri).await {
-        Ok(()) => gateway.upstreams.subscription_counts.mark_subscribed(watched),
-        // The server has no subscriptions; updates that it sends anyway still arrive.
-        Err(error) => {
-            tracing::debug!(upstream = %address.server, %error, "a resource is not watched");
-        }
-    }
-}
-
-/// Counts one subscriber fewer, and unsubscribes at the server after the last.
-pub(crate) async fn unsubscribe_at_server(gateway: &Gateway, watched: &SubscribedResource) {
-    if !gateway.upstreams.subscription_counts.remove(watched) {
-        return;
-    }
-    let SubscribedResource { address, instance } = watched;
-    if let Some(upstream) = gateway.upstreams.by_name(&address.server)
-        && let Err(error) = upstream.unsubscribe(instance.as_ref(), &address.uri).await
-    {
-        tracing::debug!(upstream = %address.server, %error, "a resource is still watched");
-    }
 }

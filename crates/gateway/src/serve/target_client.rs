@@ -32,6 +32,11 @@ impl TargetClient {
         Self { link: Arc::clone(call.link()), calls: vec![call] }
     }
 
+    /// True where it has a call in flight that the server's message may be about.
+    pub(crate) fn is_calling(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
     pub(crate) fn link(&self) -> &Arc<ClientLink> {
         &self.link
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Redactor;
 use weaver_firewall::Firewall;
@@ -14,17 +15,15 @@ use weaver_types::{CapabilityId, PrincipalId, RunId, UpstreamName};
 
 use super::client_link::ClientLink;
 use super::connected_clients::ConnectedClients;
-use super::feature_snapshot::{FeatureSnapshot, PromptNames};
-use super::instance_key::InstanceKey;
+use super::feature_snapshot::{FeatureSnapshot, PromptNames, ResourceAddress};
 use super::listed_definition::ListedDefinition;
 use super::managed_server::{
     ListingObserver, ManagedServer, ManagedServerContext, UnavailableServer,
 };
 use super::own_tools;
 use super::pending_relays::PendingRelays;
-use super::server_events::{InstanceRef, ServerEvents};
+use super::server_events::{InstanceRef, LogMessage, ServerEvents};
 use super::server_feature::ServerFeatures;
-use super::subscription_counts::SubscriptionCounts;
 use super::target_client::TargetClient;
 use crate::config::Config;
 
@@ -35,7 +34,6 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) struct Upstreams {
     pub(crate) events: ServerEvents,
     pub(crate) connected_clients: ConnectedClients,
-    pub(crate) subscription_counts: SubscriptionCounts,
     pub(crate) relays: Arc<PendingRelays>,
     features: ArcSwap<FeatureSnapshot>,
     prompt_names: PromptNames,
@@ -54,10 +52,10 @@ impl Upstreams {
         launcher: &Launcher,
         policy: &Arc<PolicySet>,
     ) -> Self {
-        let events = ServerEvents::new(policy);
-        let closing = watch::Sender::new(false);
         let (connected_clients, relays) =
             (ConnectedClients::default(), Arc::<PendingRelays>::default());
+        let events = ServerEvents::new(policy, &connected_clients);
+        let closing = watch::Sender::new(false);
         let context = ManagedServerContext {
             gateway_config: config,
             redactor,
@@ -65,7 +63,7 @@ impl Upstreams {
             closing: &closing.subscribe(),
             events: &events,
             relays: &relays,
-            clients: &connected_clients.run_clients,
+            connected_clients: &connected_clients,
         };
         let server = |upstream| Arc::new(ManagedServer::new(upstream, &context));
         let servers = config.upstreams.iter().map(server).collect();
@@ -75,7 +73,6 @@ impl Upstreams {
         Self {
             events,
             connected_clients,
-            subscription_counts: SubscriptionCounts::default(),
             relays,
             features,
             prompt_names,
@@ -155,11 +152,16 @@ impl Upstreams {
 
     /// Whether a change at an instance concerns a client.
     pub(crate) fn is_for_client(&self, source: &InstanceRef, client: &Arc<ClientLink>) -> bool {
-        let run = self.connected_clients.run_of(client);
-        let serves = |server: &Arc<ManagedServer>| {
-            server.instances.serves(source.instance.as_ref(), run.as_ref())
-        };
-        self.by_name(&source.server).is_some_and(serves)
+        let Some(server) = self.by_name(&source.server) else { return false };
+        match self.connected_clients.run_of(client) {
+            Some(run) => server.instances.serves(source.id, Some(&run)),
+            // Nothing under another principal's login is for a client that has no run yet.
+            None => {
+                let principal = self.connected_clients.principal_of(client);
+                principal.is_some_and(|one| server.instances.uses_login_of(&one.id()))
+                    && server.instances.serves(source.id, None)
+            }
+        }
     }
 
     /// Rebuilds the feature snapshot.
@@ -174,6 +176,25 @@ impl Upstreams {
         self.refresh().await;
         let all = self.servers.iter().map(|server| server.refresh_resources(observer));
         futures_util::future::join_all(all).await;
+    }
+
+    /// Brings the subscriptions at a server up to date, in a task that nothing cuts short. `new` are
+    /// URIs that a client has begun to watch.
+    pub(crate) fn sync_subscriptions(
+        &self,
+        server: &UpstreamName,
+        new: BTreeSet<String>,
+    ) -> Option<JoinHandle<()>> {
+        let server = Arc::clone(self.by_name(server)?);
+        Some(tokio::spawn(async move { server.sync_subscriptions(&new).await }))
+    }
+
+    /// Brings the subscriptions at the servers of these resources up to date in the background.
+    pub(crate) fn sync_subscriptions_of(&self, changed: &BTreeSet<ResourceAddress>) {
+        let servers: BTreeSet<_> = changed.iter().map(|address| &address.server).collect();
+        for server in servers {
+            self.sync_subscriptions(server, BTreeSet::new());
+        }
     }
 
     /// True once the first attempt of every server is over.
@@ -191,14 +212,28 @@ impl Upstreams {
         self.servers.iter()
     }
 
-    /// The client that a request of an instance is meant for; the primary for `None`.
-    pub(crate) fn request_target(
+    /// The client that a request of an instance is meant for.
+    pub(crate) fn request_target(&self, source: &InstanceRef) -> Option<TargetClient> {
+        let audience = self.by_name(&source.server)?.instances.audience(source.id)?;
+        self.connected_clients.request_target(&source.server, &audience)
+    }
+
+    /// This client, if a log message may be about it.
+    pub(crate) fn log_target(
         &self,
-        server: &UpstreamName,
-        instance: Option<InstanceKey>,
+        message: &LogMessage,
+        client: &Arc<ClientLink>,
     ) -> Option<TargetClient> {
-        let owner = || self.by_name(server)?.instances.primary_owner();
-        self.connected_clients.request_target(server, instance.or_else(owner).as_ref())
+        let source = &message.source;
+        let audience = self.by_name(&source.server)?.instances.audience(source.id)?;
+        self.connected_clients.log_target(&audience, &message.calls, client)
+    }
+
+    /// Lists the resources again at the instances of a run's client whose servers do not report
+    /// changes.
+    pub(crate) async fn refresh_resources_of_client(&self, run: &RunId) {
+        let all = self.servers.iter().map(|server| server.refresh_resources_of_client(run));
+        futures_util::future::join_all(all).await;
     }
 
     /// Closes the dedicated instances whose clients are gone, given the runs that continue.
@@ -221,17 +256,6 @@ impl Upstreams {
     /// The servers whose tools are unavailable, and why.
     pub(crate) fn unavailable_servers(&self) -> Vec<UnavailableServer> {
         self.servers.iter().filter_map(|server| server.unavailability()).collect()
-    }
-
-    /// What is added to the answer about something that does not exist here: it may be at a server
-    /// that is unavailable. Empty if none is.
-    pub(crate) fn unavailable_note(&self) -> String {
-        let missing = self.unavailable_servers();
-        if missing.is_empty() {
-            return String::new();
-        }
-        let names: Vec<&str> = missing.iter().map(|missing| missing.server.as_str()).collect();
-        format!(" (unavailable: {})", names.join(", "))
     }
 
     /// Ends all waits for servers.

@@ -3,6 +3,7 @@
 use weaver_types::{Capability, Principal, Rung};
 
 use super::{ContractResolver, Contracts, VisibilityRule};
+use crate::Pattern;
 
 /// Whether the principal may know that the capability exists. This is not permission to call it.
 ///
@@ -25,6 +26,28 @@ pub(crate) fn is_visible(
         || contracts.visible.iter().any(|entry| {
             entry.is_about(principal) && entry.capabilities.iter().any(|p| p.matches(id))
         })
+}
+
+/// Whether a visibility rule about the principal names something in a namespace, or there are no such
+/// rules.
+pub(crate) fn may_see_namespace(
+    contracts: &Contracts,
+    principal: &Principal,
+    namespace: &str,
+) -> bool {
+    let prefix = format!("{namespace}.");
+    let may_match = |pattern: &Pattern| {
+        let head = pattern.as_str().split('*').next().unwrap_or_default();
+        match pattern.as_str().contains('*') {
+            true => head.starts_with(&prefix) || prefix.starts_with(head),
+            false => head.starts_with(&prefix),
+        }
+    };
+    contracts.visible.is_empty()
+        || contracts
+            .visible
+            .iter()
+            .any(|entry| entry.is_about(principal) && entry.capabilities.iter().any(may_match))
 }
 
 impl VisibilityRule {

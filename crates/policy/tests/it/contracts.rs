@@ -232,6 +232,29 @@ agents = ["bot"]
 }
 
 #[test]
+fn a_namespace_is_seen_where_a_rule_about_the_principal_can_name_something_in_it() {
+    let sees = |contracts: &str, namespace: &str| {
+        set("", contracts).may_see_namespace(&principal(&["reader"]), namespace)
+    };
+    assert!(sees("", "pay"));
+    for (pattern, seen) in [
+        ("*", true),
+        ("pay.*", true),
+        ("p*", true),
+        ("pay.read", true),
+        ("pay.read_*", true),
+        ("*.read", true),
+        ("pay", false),
+        ("payroll.*", false),
+        ("mail.*", false),
+    ] {
+        let rule = format!("[[visible]]\nroles = [\"reader\"]\ncapabilities = \"{pattern}\"\n");
+        assert_eq!(sees(&rule, "pay"), seen, "{pattern}");
+        assert!(!sees(&rule.replace("reader", "writer"), "pay"), "{pattern}: about others");
+    }
+}
+
+#[test]
 fn host_code_that_raised_its_rung_is_not_lowered_unsaid() {
     let raised = CapabilityDraft { rung: Some(Rung::L4), ..draft("x", Effects::READ_LOCAL) };
     let raised = raised.build().unwrap();

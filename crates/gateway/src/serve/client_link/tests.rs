@@ -1,16 +1,13 @@
 use tokio::sync::mpsc;
-use weaver_types::{RunId, UpstreamName};
+use weaver_types::UpstreamName;
 
 use super::*;
 use crate::serve::client_call::{CallChannels, ClientCall};
 use crate::serve::feature_snapshot::ResourceAddress;
-use crate::serve::instance_key::InstanceKey;
 use crate::serve::target_client::TargetClient;
 
-fn address(uri: &str) -> SubscribedResource {
-    let server = UpstreamName::parse("s").unwrap();
-    let address = ResourceAddress { server, uri: uri.to_owned() };
-    SubscribedResource { address, instance: None }
+fn address(uri: &str) -> ResourceAddress {
+    ResourceAddress { server: UpstreamName::parse("s").unwrap(), uri: uri.to_owned() }
 }
 
 /// A link with its way out, which lives as long as the sender.
@@ -135,16 +132,14 @@ fn what_is_watched_is_bounded_and_covers_its_parts() {
     let none: [&str; 0] = [];
     assert_eq!(told_of(&link, &address("x://1")), none);
     let mut other = address("x://1/part");
-    other.address.server = UpstreamName::parse("t").unwrap();
+    other.server = UpstreamName::parse("t").unwrap();
     assert_eq!(told_of(&link, &other), none);
-    let instance = Some(InstanceKey::Run(RunId::parse("run_1").unwrap()));
-    let other = SubscribedResource { instance, ..address("x://1/part") };
-    assert_eq!(told_of(&link, &other), none, "another instance tells its own clients");
+    assert_eq!(link.all_update_targets().len(), MAX_SUBSCRIPTIONS, "all of it may have changed");
     assert_eq!(link.take_all_subscriptions().len(), MAX_SUBSCRIPTIONS);
 }
 
 /// By which URIs the client is told of a change.
-fn told_of(link: &ClientLink, changed: &SubscribedResource) -> Vec<String> {
+fn told_of(link: &ClientLink, changed: &ResourceAddress) -> Vec<String> {
     link.update_targets(changed).into_iter().map(|listener| listener.uri).collect()
 }
 
@@ -159,4 +154,25 @@ fn a_resource_with_a_longer_name_is_no_part_and_the_clients_own_uri_is_told() {
     for other in ["x://ab", "x://a.txt", "x://"] {
         assert!(told_of(&link, &address(other)).is_empty(), "{other}");
     }
+}
+
+/// The protocol requires it, and whatever looks for streams needs the lock under which it is sent.
+#[tokio::test]
+async fn the_first_message_of_a_stream_is_its_acknowledgement() {
+    let (link, outbox, mut lines) = linked();
+    let stream = SubscriptionStream {
+        id: json!(1),
+        outbox: outbox.downgrade(),
+        lists: BTreeSet::from([ServerList::Prompts]),
+        resources: BTreeMap::new(),
+    };
+    let open = |place| link.open_stream(stream.clone(), place, b"acknowledged".to_vec());
+    assert_eq!(open(outbox.reserve().await.unwrap()), Ok(0));
+    assert_eq!(lines.try_recv().unwrap(), b"acknowledged");
+    for _ in 1..MAX_STREAMS {
+        open(outbox.reserve().await.unwrap()).unwrap();
+        lines.recv().await.unwrap();
+    }
+    assert!(open(outbox.reserve().await.unwrap()).is_err());
+    assert!(lines.try_recv().is_err(), "nothing was agreed to");
 }

@@ -7,8 +7,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 use weaver_agent_kernel::DriverError;
-use weaver_drivers::mcp::{Connection, LogLevel, McpError, ServerList, Upstream, UpstreamConfig};
+use weaver_drivers::mcp::{Connection, ListedItem, McpError, ServerList, Upstream};
 
+use crate::serve::instance_id::InstanceId;
 use crate::serve::listed_definition::ListedDefinition;
 use crate::serve::server_feature::{FeatureKind, ServerFeatures, definition_of};
 
@@ -39,11 +40,14 @@ impl ApprovedItem {
 
 /// An instance for one client, or for the clients of a folder.
 pub(super) struct DedicatedInstance {
+    pub(super) id: InstanceId,
     pub(super) upstream: Arc<Upstream>,
     /// Its cached list of tools.
     tools: tokio::sync::Mutex<Option<CachedList<BTreeMap<String, ListedDefinition>>>>,
-    /// Its cached resources and prompts.
-    features: tokio::sync::Mutex<Option<CachedList<Arc<ServerFeatures>>>>,
+    /// Its resources and prompts, as last listed.
+    features: Mutex<Option<CachedFeatures>>,
+    /// Held while they are listed.
+    feature_listing: tokio::sync::Mutex<()>,
     last_used: Mutex<Instant>,
 }
 
@@ -53,12 +57,24 @@ struct CachedList<T> {
     items: T,
 }
 
+/// Resources and prompts with the connection on which they were listed.
+#[derive(Clone)]
+struct CachedFeatures {
+    generation: u64,
+    /// As listed, which is what has to be as approved.
+    listed: Arc<ServerFeatures>,
+    /// What clients are shown: the lists before, where one could not be read.
+    shown: Arc<ServerFeatures>,
+}
+
 impl DedicatedInstance {
-    pub(super) fn new(config: UpstreamConfig) -> Self {
+    pub(super) fn new(id: InstanceId, upstream: Upstream) -> Self {
         Self {
-            upstream: Arc::new(Upstream::new(config)),
+            id,
+            upstream: Arc::new(upstream),
             tools: tokio::sync::Mutex::default(),
-            features: tokio::sync::Mutex::default(),
+            features: Mutex::default(),
+            feature_listing: tokio::sync::Mutex::default(),
             last_used: Mutex::new(Instant::now()),
         }
     }
@@ -69,13 +85,6 @@ impl DedicatedInstance {
 
     pub(super) fn idle_time(&self) -> Duration {
         self.last_used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
-    }
-
-    /// Sets the log level before the first connection. Later changes reach all instances alike.
-    pub(super) async fn set_initial_log_level(&self, level: Option<LogLevel>) {
-        if let Some(level) = level.filter(|_| self.upstream.is_unused()) {
-            let _ = self.upstream.set_log_level(level).await;
-        }
     }
 
     /// The connection for a call of the item, after checking that the instance lists it as
@@ -106,19 +115,20 @@ impl DedicatedInstance {
     fn has_listed(&self, item: &ApprovedItem) -> bool {
         match item {
             ApprovedItem::Tool { .. } => self.tools.try_lock().is_ok_and(|cached| cached.is_some()),
-            ApprovedItem::Feature { .. } => {
-                self.features.try_lock().is_ok_and(|cached| cached.is_some())
-            }
+            ApprovedItem::Feature { .. } => self.cached_features().is_some(),
         }
     }
 
     /// The connection on which it lists the item exactly as approved; connects if necessary.
-    async fn verified_generation(&self, item: &ApprovedItem) -> Result<u64, DriverError> {
+    async fn verified_generation(
+        self: &Arc<Self>,
+        item: &ApprovedItem,
+    ) -> Result<u64, DriverError> {
         let generation = match item {
             ApprovedItem::Tool { name, listed } => self.tool_generation(name, listed).await?,
             ApprovedItem::Feature { kind, name, definition } => {
                 let current = self.current_features().await.map_err(unavailable_error)?;
-                let listed = definition_of(*kind, name, &current.items);
+                let listed = definition_of(*kind, name, &current.listed);
                 (listed.as_ref() == Some(definition)).then_some(current.generation)
             }
         };
@@ -168,30 +178,95 @@ impl DedicatedInstance {
     }
 
     /// Its current resources and prompts; connects if necessary.
-    pub(super) async fn features(&self) -> Result<Arc<ServerFeatures>, McpError> {
-        self.current_features().await.map(|listing| listing.items)
+    pub(super) async fn features(self: &Arc<Self>) -> Result<Arc<ServerFeatures>, McpError> {
+        self.current_features().await.map(|current| current.shown)
     }
 
-    async fn current_features(&self) -> Result<CachedList<Arc<ServerFeatures>>, McpError> {
-        let mut features = self.features.lock().await;
+    /// Its resources and prompts as last listed, however long ago.
+    pub(super) fn last_features(&self) -> Option<Arc<ServerFeatures>> {
+        self.cached_features().map(|cached| cached.shown)
+    }
+
+    async fn current_features(self: &Arc<Self>) -> Result<CachedFeatures, McpError> {
         let connection = self.upstream.connection().await?;
-        let generation = connection.generation();
-        let current = features.as_ref().filter(|cached| {
-            cached.generation == generation && !is_stale(&connection, &cached.items)
+        if let Some(current) = self.current_cached_features(&connection) {
+            return Ok(current);
+        }
+        // In a task of its own, whose stack is not that of a call, and which ends even if nobody
+        // waits for it any more.
+        let (generation, instance) = (connection.generation(), Arc::clone(self));
+        let listing = tokio::spawn(async move {
+            let _one_at_a_time = instance.feature_listing.lock().await;
+            match instance.current_cached_features(&connection) {
+                Some(current) => current,
+                None => instance.list_features(&connection).await,
+            }
         });
-        let items = match current {
-            Some(cached) => Arc::clone(&cached.items),
-            None => Arc::new(ServerFeatures::fetch(&connection).await),
+        Ok(listing.await.unwrap_or_else(|_| {
+            let listed = unlisted_features();
+            let shown = self.last_features().unwrap_or_else(|| Arc::clone(&listed));
+            CachedFeatures { generation, listed, shown }
+        }))
+    }
+
+    /// The cached lists, unless they are of another connection, incomplete, or reported as changed.
+    fn current_cached_features(&self, connection: &Connection) -> Option<CachedFeatures> {
+        self.cached_features().filter(|cached| {
+            cached.generation == connection.generation()
+                && cached.listed.problems.is_empty()
+                && !FEATURE_LISTS.into_iter().any(|list| connection.is_stale(list))
+        })
+    }
+
+    async fn list_features(&self, connection: &Connection) -> CachedFeatures {
+        let generation = connection.generation();
+        let listed = Arc::new(ServerFeatures::fetch(connection).await);
+        let last = self.last_features().filter(|_| !listed.problems.is_empty());
+        let shown = last.unwrap_or_else(|| Arc::clone(&listed));
+        let current = CachedFeatures { generation, listed, shown };
+        self.set_cached_features(current.clone());
+        current
+    }
+
+    /// Lists the resources again if the server does not report changes of them.
+    pub(super) async fn refresh_resources(&self) -> Result<(), McpError> {
+        let _one_at_a_time = self.feature_listing.lock().await;
+        let connection = self.upstream.connection().await?;
+        let Some(current) = self.current_cached_features(&connection) else {
+            self.list_features(&connection).await;
+            return Ok(());
         };
-        *features = Some(CachedList { generation, items: Arc::clone(&items) });
-        Ok(CachedList { generation, items })
+        let announces = connection.server().announces_changes_of(ServerList::Resources);
+        if announces || !current.listed.has_resources {
+            return Ok(());
+        }
+        let resources = connection.list(ServerList::Resources).await?;
+        if !is_same_list(&resources, &current.listed.resources) {
+            let listed = Arc::new(ServerFeatures { resources, ..(*current.listed).clone() });
+            let shown = Arc::clone(&listed);
+            self.set_cached_features(CachedFeatures { listed, shown, ..current });
+        }
+        Ok(())
+    }
+
+    fn cached_features(&self) -> Option<CachedFeatures> {
+        self.features.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_cached_features(&self, features: CachedFeatures) {
+        *self.features.lock().unwrap_or_else(PoisonError::into_inner) = Some(features);
     }
 }
 
-/// Whether a list may have changed: the server reported it, or never reports changes.
-fn is_stale(connection: &Connection, known: &ServerFeatures) -> bool {
-    FEATURE_LISTS.into_iter().any(|list| connection.is_stale(list))
-        || known.has_resources && !connection.server().announces_changes_of(ServerList::Resources)
+/// The features of an instance that has listed none.
+pub(super) fn unlisted_features() -> Arc<ServerFeatures> {
+    let problems = vec!["its resources and prompts could not be listed".to_owned()];
+    Arc::new(ServerFeatures { problems, ..ServerFeatures::default() })
+}
+
+/// Whether two lists are identical, byte by byte.
+pub(super) fn is_same_list(one: &[ListedItem], other: &[ListedItem]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.raw() == other.raw())
 }
 
 fn unavailable_error(error: McpError) -> DriverError {

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use weaver_agent_kernel::Driver;
-use weaver_drivers::mcp::{Connection, ListedItem, LogLevel, McpError, ServerList, Upstream};
+use weaver_drivers::mcp::{Connection, LogLevel, ServerList, Upstream};
 use weaver_drivers::{InstanceSource, McpDriver};
 use weaver_types::{Capability, RunId};
 
 use super::ManagedServer;
-use super::dedicated_instance::ApprovedItem;
-use super::instances::{ItemInstanceSource, ServingInstance};
+use super::dedicated_instance::{ApprovedItem, is_same_list, unlisted_features};
+use super::instances::{ItemInstanceSource, PrimaryInstance, ServingInstance};
 use super::listing_context::ListingObserver;
-use crate::serve::instance_key::InstanceKey;
+use crate::serve::instance_id::InstanceId;
 use crate::serve::server_events::{InstanceRef, Notice};
 use crate::serve::server_feature::{
     FeatureKind, FeatureProposal, ServerFeatures, propose_features,
@@ -57,8 +57,21 @@ impl ManagedServer {
             (ServingInstance::Dedicated(dedicated), _) => Some(dedicated),
         };
         let Some(dedicated) = dedicated else { return Some(Arc::default()) };
-        let fetched = timeout(FEATURE_LIST_TIMEOUT, dedicated.features()).await;
-        Some(fetched.ok().and_then(Result::ok).unwrap_or_default())
+        let listed = timeout(FEATURE_LIST_TIMEOUT, dedicated.features()).await;
+        Some(match listed {
+            Ok(Ok(features)) => features,
+            // What it listed last says more than an empty list.
+            Ok(Err(_)) | Err(_) => dedicated.last_features().unwrap_or_else(unlisted_features),
+        })
+    }
+
+    /// Lists the resources of the instance of a run's client again, if it has one of its own and the
+    /// server does not report changes.
+    pub(crate) async fn refresh_resources_of_client(&self, run: &RunId) {
+        if let ServingInstance::Dedicated(dedicated) = self.instances.serving_instance(Some(run)) {
+            // Where that fails, the last list stays.
+            let _ = timeout(FEATURE_LIST_TIMEOUT, dedicated.refresh_resources()).await;
+        }
     }
 
     /// Lists a connection's features; on timeout there are none, with a problem that says so.
@@ -77,7 +90,7 @@ impl ManagedServer {
         if self.problem().is_some() || !self.features().has_resources {
             return;
         }
-        let upstream = self.upstream();
+        let PrimaryInstance { id, upstream } = self.instances.primary();
         let Ok(connection) = upstream.connection().await else { return };
         if connection.server().announces_changes_of(ServerList::Resources) {
             return;
@@ -85,31 +98,7 @@ impl ManagedServer {
         let listed = timeout(FEATURE_LIST_TIMEOUT, connection.list(ServerList::Resources)).await;
         let Ok(Ok(resources)) = listed else { return };
         let features = self.features();
-        self.store_features(observer, ServerFeatures { resources, ..(*features).clone() });
-    }
-
-    /// Subscribes to a resource at an instance.
-    pub(crate) async fn subscribe(
-        &self,
-        instance: Option<&InstanceKey>,
-        uri: &str,
-    ) -> Result<(), McpError> {
-        match self.instances.by_key(instance) {
-            Some(upstream) => upstream.subscribe(uri).await,
-            None => Ok(()),
-        }
-    }
-
-    /// Unsubscribes from a resource at an instance.
-    pub(crate) async fn unsubscribe(
-        &self,
-        instance: Option<&InstanceKey>,
-        uri: &str,
-    ) -> Result<(), McpError> {
-        match self.instances.by_key(instance) {
-            Some(upstream) => upstream.unsubscribe(uri).await,
-            None => Ok(()),
-        }
+        self.store_features(observer, id, ServerFeatures { resources, ..(*features).clone() });
     }
 
     /// Requests log messages from this level on, unless a lower level is set already.
@@ -121,6 +110,7 @@ impl ManagedServer {
             }
             *wanted = Some(level);
         }
+        // Stored first, so that an instance that starts in the meantime asks for it too.
         self.instances.set_log_level(level);
         for upstream in self.instances.dedicated().iter().chain([&self.upstream()]) {
             if let Err(error) = upstream.set_log_level(level).await {
@@ -138,11 +128,21 @@ impl ManagedServer {
         }
     }
 
-    /// Stores the listed features, and notifies clients of the lists that changed.
-    pub(super) fn store_features(&self, observer: &dyn ListingObserver, features: ServerFeatures) {
+    /// Stores the features that the primary instance `id` listed, and notifies clients of the lists
+    /// that changed.
+    pub(super) fn store_features(
+        &self,
+        observer: &dyn ListingObserver,
+        id: InstanceId,
+        features: ServerFeatures,
+    ) {
         let current = Arc::new(features);
         let previous = {
             let mut features = self.features.write().unwrap_or_else(PoisonError::into_inner);
+            // What a replaced instance listed may be its client's own.
+            if self.instances.primary().id != id {
+                return;
+            }
             std::mem::replace(&mut *features, Arc::clone(&current))
         };
         if self.instances.primary_owner().is_none() {
@@ -155,7 +155,7 @@ impl ManagedServer {
             (ServerList::Prompts, &previous.prompts, &current.prompts),
         ]
         .into_iter()
-        .filter(|(_, previous, current)| !are_identical(previous, current))
+        .filter(|(_, previous, current)| !is_same_list(previous, current))
         .map(|(list, _, _)| list)
         .collect();
         let abilities = |features: &ServerFeatures| {
@@ -171,7 +171,7 @@ impl ManagedServer {
         }
         observer.features_changed();
         for list in changed {
-            let source = Some(InstanceRef { server: self.name.clone(), instance: None });
+            let source = InstanceRef { server: self.name.clone(), id };
             self.events.publish(Notice::ListChanged { list, source });
         }
     }
@@ -221,9 +221,4 @@ fn feature_driver(kind: FeatureKind, name: &str, upstream: Arc<Upstream>) -> Opt
         FeatureKind::Completion => Some(McpDriver::completing(upstream, runtime)),
         FeatureKind::Tool | FeatureKind::Elicitation | FeatureKind::Sampling => None,
     }
-}
-
-/// Whether two lists are identical, byte by byte.
-fn are_identical(one: &[ListedItem], other: &[ListedItem]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.raw() == other.raw())
 }

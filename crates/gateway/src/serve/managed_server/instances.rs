@@ -4,11 +4,13 @@
 //! two clients share an instance. The *primary* instance, whose tools are listed, serves the first
 //! client that calls it; every other client gets a *dedicated* one with its first call. A dedicated
 //! instance ends with the run of its client; one that serves a folder ends when it was idle for too
-//! long. A primary that a client has used is restarted before another client gets it. Where a
+//! long. An instance at which a connected client subscribes is in use. A primary that a client has
+//! used is restarted before another client gets it. Where a
 //! server requires a login, the primary uses the login of the gateway's own principal and never
 //! serves a client with another principal: a dedicated instance has the login of its client's
 //! principal, or none.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
@@ -21,9 +23,11 @@ use weaver_types::{BoxFuture, PrincipalId, RunId, UpstreamName};
 use super::ManagedServerContext;
 use super::dedicated_instance::{ApprovedItem, DedicatedInstance};
 use crate::config::{self, InstanceSharing};
+use crate::serve::audience::Audience;
+use crate::serve::instance_id::InstanceId;
 use crate::serve::instance_key::InstanceKey;
 use crate::serve::run_clients::RunClients;
-use crate::serve::server_events::ServerEvents;
+use crate::serve::server_events::{InstanceRef, ServerEvents};
 use crate::serve::upstream_config::{InstanceOwner, upstream_config_for};
 
 /// The most dedicated instances of a server.
@@ -34,7 +38,7 @@ const MAX_START_WAIT: Duration = Duration::from_secs(25);
 const MAX_IDLE: Duration = Duration::from_secs(30 * 60);
 
 /// Makes the configuration of a dedicated instance.
-type ConfigureInstance = Box<dyn Fn(&InstanceKey) -> UpstreamConfig + Send + Sync>;
+type ConfigureInstance = Box<dyn Fn(&InstanceKey, InstanceId) -> UpstreamConfig + Send + Sync>;
 
 /// What instances are made from: the server, how clients share it, and the registries that
 /// instances report to.
@@ -55,8 +59,8 @@ pub(super) fn dedicated_config_factory(
 ) -> ConfigureInstance {
     let (config, gateway_config) = (config.clone(), Arc::clone(shared.gateway_config));
     let (launcher, redactor) = (shared.launcher.clone(), shared.redactor.clone());
-    let (events, clients) = (shared.events.clone(), shared.clients.clone());
-    Box::new(move |key| {
+    let (events, clients) = (shared.events.clone(), shared.connected_clients.run_clients.clone());
+    Box::new(move |key, id| {
         let gateway = InstanceOwner::gateway(&gateway_config);
         let (folder, principal) = match key {
             InstanceKey::Run(run) => (gateway.folder, clients.principal_of(run)),
@@ -65,7 +69,7 @@ pub(super) fn dedicated_config_factory(
         let owner = InstanceOwner { folder, principal: principal.as_ref() };
         let connection = upstream_config_for(owner, &config, &gateway_config, &launcher);
         let connection = UpstreamConfig { redactor: Some(redactor.clone()), ..connection };
-        events.attach_dedicated(&config.name, key, connection)
+        events.attach(InstanceRef { server: config.name.clone(), id }, None, connection)
     })
 }
 
@@ -77,7 +81,7 @@ pub(crate) struct Instances {
     login_owner: Option<PrincipalId>,
     clients: RunClients,
     configure: ConfigureInstance,
-    primary: RwLock<Arc<Upstream>>,
+    primary: RwLock<PrimaryInstance>,
     table: Mutex<InstanceTable>,
     /// From which level on log messages are wanted.
     log_level: Mutex<Option<LogLevel>>,
@@ -88,6 +92,13 @@ struct InstanceTable {
     /// The client that works with the primary instance.
     primary_owner: Option<PrimaryOwner>,
     dedicated: BTreeMap<InstanceKey, Arc<DedicatedInstance>>,
+}
+
+/// The primary instance of a server.
+#[derive(Clone)]
+pub(crate) struct PrimaryInstance {
+    pub(crate) id: InstanceId,
+    pub(crate) upstream: Arc<Upstream>,
 }
 
 /// The client that works with the primary instance.
@@ -113,6 +124,13 @@ pub(super) enum ServingInstance {
     NotStarted,
 }
 
+/// An instance that is not taken for unused while this is held.
+pub(super) struct InstanceLease {
+    pub(super) id: InstanceId,
+    pub(super) upstream: Arc<Upstream>,
+    _in_use: Option<Arc<dyn Any + Send + Sync>>,
+}
+
 /// The instance for a call, and the idle one that was evicted for it.
 struct Acquisition {
     instance: AcquiredInstance,
@@ -121,7 +139,7 @@ struct Acquisition {
 
 enum AcquiredInstance {
     /// The primary, with the usage token of its owner.
-    Primary(Option<Arc<()>>),
+    Primary(PrimaryInstance, Option<Arc<()>>),
     Dedicated(Arc<DedicatedInstance>),
 }
 
@@ -134,9 +152,11 @@ impl From<AcquiredInstance> for Acquisition {
 impl Instances {
     pub(crate) fn new(
         context: InstancesContext<'_>,
-        primary: UpstreamConfig,
+        primary: (InstanceId, UpstreamConfig),
         configure: ConfigureInstance,
     ) -> Self {
+        let (id, primary) = primary;
+        let primary = PrimaryInstance { id, upstream: Arc::new(Upstream::new(primary)) };
         let InstancesContext { server, sharing, login_owner, events, clients } = context;
         Self {
             server: server.clone(),
@@ -145,24 +165,59 @@ impl Instances {
             login_owner: login_owner.cloned(),
             clients: clients.clone(),
             configure,
-            primary: RwLock::new(Arc::new(Upstream::new(primary))),
+            primary: RwLock::new(primary),
             table: Mutex::default(),
             log_level: Mutex::default(),
         }
     }
 
     /// The primary instance, whose tools are listed.
-    pub(crate) fn primary(&self) -> Arc<Upstream> {
-        Arc::clone(&self.primary.read().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn primary(&self) -> PrimaryInstance {
+        self.primary.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Replaces the primary instance, and returns the old one. The new one has no owner.
-    pub(crate) fn replace_primary(&self, config: UpstreamConfig) -> Arc<Upstream> {
-        let replacement = Arc::new(Upstream::new(config));
+    pub(crate) fn replace_primary(&self, id: InstanceId, config: UpstreamConfig) -> Arc<Upstream> {
+        self.replace_primary_in(&mut self.table(), id, config)
+    }
+
+    /// Replaces the primary instance if its owner is gone, given the runs that continue, and none of
+    /// its calls and subscriptions needs it.
+    pub(crate) fn replace_abandoned_primary(
+        &self,
+        runs: &BTreeSet<RunId>,
+        replacement: impl FnOnce() -> (InstanceId, UpstreamConfig),
+    ) -> Option<Arc<Upstream>> {
         let mut table = self.table();
+        let is_abandoned = table.primary_owner.as_ref().is_some_and(|owner| match &owner.key {
+            InstanceKey::Run(run) => !runs.contains(run) && !is_in_use(&owner.usage_token),
+            InstanceKey::Folder(_) => false,
+        });
+        is_abandoned.then(|| {
+            let (id, config) = replacement();
+            self.replace_primary_in(&mut table, id, config)
+        })
+    }
+
+    fn replace_primary_in(
+        &self,
+        table: &mut InstanceTable,
+        id: InstanceId,
+        config: UpstreamConfig,
+    ) -> Arc<Upstream> {
+        let upstream = Arc::new(self.new_upstream(config));
         table.primary_owner = None;
         let mut primary = self.primary.write().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut primary, replacement)
+        std::mem::replace(&mut *primary, PrimaryInstance { id, upstream }).upstream
+    }
+
+    /// An instance that asks for the same log messages as the others.
+    fn new_upstream(&self, config: UpstreamConfig) -> Upstream {
+        let upstream = Upstream::new(config);
+        match *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(level) => upstream.with_log_level(level),
+            None => upstream,
+        }
     }
 
     /// All dedicated instances.
@@ -201,14 +256,6 @@ impl Instances {
             && !table.dedicated.contains_key(&key)
     }
 
-    /// True when the primary's owner is gone and none of its calls is in flight.
-    pub(crate) fn is_primary_abandoned(&self, runs: &BTreeSet<RunId>) -> bool {
-        self.table().primary_owner.as_ref().is_some_and(|owner| match &owner.key {
-            InstanceKey::Run(run) => !runs.contains(run) && !is_in_use(&owner.usage_token),
-            InstanceKey::Folder(_) => false,
-        })
-    }
-
     fn key_for(&self, run: &RunId) -> Option<InstanceKey> {
         match self.sharing {
             InstanceSharing::All => None,
@@ -245,41 +292,60 @@ impl Instances {
         }
     }
 
-    /// The instance for a subscription of a run's client, created if necessary; `None` for the
-    /// primary.
-    pub(crate) fn subscription_instance(&self, run: &RunId) -> Option<InstanceKey> {
-        let key = self.key_for(run)?;
-        self.get_or_create_dedicated(run).map(|_| key)
+    /// The instance for the subscriptions of a run's client, created if necessary.
+    pub(super) fn lease(&self, run: &RunId) -> Result<InstanceLease, DriverError> {
+        Ok(match self.acquire_in_background(run)? {
+            AcquiredInstance::Primary(PrimaryInstance { id, upstream }, usage_token) => {
+                let in_use = usage_token.map(|token| token as Arc<dyn Any + Send + Sync>);
+                InstanceLease { id, upstream, _in_use: in_use }
+            }
+            AcquiredInstance::Dedicated(dedicated) => InstanceLease {
+                id: dedicated.id,
+                upstream: Arc::clone(&dedicated.upstream),
+                _in_use: Some(dedicated),
+            },
+        })
     }
 
     /// The dedicated instance of a run's client, created if necessary; `None` where the primary
     /// serves it, or no more can be started.
     pub(super) fn get_or_create_dedicated(&self, run: &RunId) -> Option<Arc<DedicatedInstance>> {
-        let Acquisition { instance, evicted } = self.acquire(self.key_for(run)).ok()?;
-        if let Some(evicted) = evicted {
-            tokio::spawn(async move { evicted.upstream.close().await });
-        }
-        match instance {
-            AcquiredInstance::Primary(_) => None,
+        match self.acquire_in_background(run).ok()? {
+            AcquiredInstance::Primary(..) => None,
             AcquiredInstance::Dedicated(dedicated) => Some(dedicated),
         }
     }
 
-    /// Whether an instance, or the primary for `None`, serves the client of a run.
-    pub(crate) fn serves(&self, instance: Option<&InstanceKey>, run: Option<&RunId>) -> bool {
-        match (instance, self.serving_instance(run)) {
-            (None, ServingInstance::Primary) => true,
-            (Some(instance), ServingInstance::Dedicated(_)) => {
-                run.and_then(|run| self.key_for(run)).as_ref() == Some(instance)
-            }
-            _ => false,
+    /// The instance for the client of a run. One that was evicted for it is closed meanwhile.
+    fn acquire_in_background(&self, run: &RunId) -> Result<AcquiredInstance, DriverError> {
+        let Acquisition { instance, evicted } = self.acquire(self.key_for(run))?;
+        if let Some(evicted) = evicted {
+            tokio::spawn(async move { evicted.upstream.close().await });
+        }
+        Ok(instance)
+    }
+
+    /// Whether an instance serves the client of a run.
+    pub(crate) fn serves(&self, id: InstanceId, run: Option<&RunId>) -> bool {
+        match self.serving_instance(run) {
+            ServingInstance::Primary => self.primary().id == id,
+            ServingInstance::Dedicated(dedicated) => dedicated.id == id,
+            ServingInstance::NotStarted => false,
         }
     }
 
-    /// The instance with this key, if it exists; the primary for `None`.
-    pub(super) fn by_key(&self, instance: Option<&InstanceKey>) -> Option<Arc<Upstream>> {
-        let Some(key) = instance else { return Some(self.primary()) };
-        self.table().dedicated.get(key).map(|dedicated| Arc::clone(&dedicated.upstream))
+    /// The clients that an instance may address; `None` for one that was replaced or has ended.
+    pub(crate) fn audience(&self, id: InstanceId) -> Option<Audience> {
+        let table = self.table();
+        if self.primary().id == id {
+            return Some(match (&table.primary_owner, &self.login_owner) {
+                (Some(owner), _) => Audience::Clients(owner.key.clone()),
+                (None, Some(principal)) => Audience::Principal(principal.clone()),
+                (None, None) => Audience::Everyone,
+            });
+        }
+        let found = table.dedicated.iter().find(|(_, dedicated)| dedicated.id == id);
+        found.map(|(key, _)| Audience::Clients(key.clone()))
     }
 
     /// Sets the log level that new instances ask for.
@@ -287,12 +353,10 @@ impl Instances {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
     }
 
-    fn log_level(&self) -> Option<LogLevel> {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn acquire(&self, key: Option<InstanceKey>) -> Result<Acquisition, DriverError> {
-        let Some(key) = key else { return Ok(AcquiredInstance::Primary(None).into()) };
+        let Some(key) = key else {
+            return Ok(AcquiredInstance::Primary(self.primary(), None).into());
+        };
         // The primary was started before any client's folder was known, so it serves no folder.
         let may_have_primary =
             matches!(&key, InstanceKey::Run(run) if self.may_use_primary_login(run));
@@ -307,21 +371,23 @@ impl Instances {
             let new_owner = || PrimaryOwner { key: key.clone(), usage_token: Arc::default() };
             let owner = table.primary_owner.get_or_insert_with(new_owner);
             if owner.key == key {
-                return Ok(AcquiredInstance::Primary(Some(Arc::clone(&owner.usage_token))).into());
+                let usage_token = Some(Arc::clone(&owner.usage_token));
+                return Ok(AcquiredInstance::Primary(self.primary(), usage_token).into());
             }
         }
         let evicted = match table.dedicated.len() < MAX_DEDICATED {
             true => None,
             false => Some(table.evict_idlest().ok_or_else(|| self.all_in_use_error())?),
         };
-        let created = Arc::new(DedicatedInstance::new((self.configure)(&key)));
+        let id = InstanceId::next();
+        let upstream = self.new_upstream((self.configure)(&key, id));
+        let created = Arc::new(DedicatedInstance::new(id, upstream));
         table.dedicated.insert(key, Arc::clone(&created));
         Ok(Acquisition { instance: AcquiredInstance::Dedicated(created), evicted })
     }
 
     fn all_in_use_error(&self) -> DriverError {
-        let primary = self.primary();
-        let name = &primary.config().name;
+        let name = &self.server;
         DriverError::Unavailable(format!(
             "`{name}` is at work for {MAX_DEDICATED} other clients; write `instances = \"shared\"` \
              under `[mcpServers.{name}]` if they may share one"
@@ -343,7 +409,7 @@ impl InstanceTable {
 }
 
 /// Whether anyone besides the table holds a reference. Calls in flight do, through
-/// `ServerInstance::guarded`, and so do lists being read. While the table holds the only one, only
+/// `ServerInstance::guarded`, and so do subscriptions, through their lease, and lists being read. While the table holds the only one, only
 /// the holder of its lock can clone it, so an unused entry stays unused under the lock.
 fn is_in_use<T>(shared: &Arc<T>) -> bool {
     Arc::strong_count(shared) > 1
@@ -356,8 +422,8 @@ impl InstanceSource for ItemInstanceSource {
     ) -> BoxFuture<'static, Result<ServerInstance, DriverError>> {
         let choice = self.instances.acquire(self.instances.key_for(call.run_id()));
         let caller = self.instances.events.current_caller(&self.instances.server);
-        let (primary, generation) = (self.instances.primary(), self.generation);
-        let (item, log_level) = (Arc::clone(&self.item), self.instances.log_level());
+        let (item, generation) = (Arc::clone(&self.item), self.generation);
+        let primary = self.instances.primary().upstream;
         let call_timeout = primary.config().limits.call_timeout.min(call.timeout());
         let max_wait = MAX_START_WAIT.min(call_timeout * 3 / 4);
         Box::pin(async move {
@@ -366,15 +432,14 @@ impl InstanceSource for ItemInstanceSource {
                 tokio::spawn(async move { evicted.upstream.close().await });
             }
             match instance {
-                AcquiredInstance::Primary(usage_token) => {
-                    let primary = ServerInstance::new(primary, Some(generation)).called_by(caller);
+                AcquiredInstance::Primary(PrimaryInstance { upstream, .. }, usage_token) => {
+                    let primary = ServerInstance::new(upstream, Some(generation)).called_by(caller);
                     Ok(match usage_token {
                         Some(usage_token) => primary.guarded(usage_token),
                         None => primary,
                     })
                 }
                 AcquiredInstance::Dedicated(dedicated) => {
-                    dedicated.set_initial_log_level(log_level).await;
                     let generation = dedicated.generation_for(item, max_wait).await?;
                     let upstream = Arc::clone(&dedicated.upstream);
                     let instance = ServerInstance::new(upstream, Some(generation));

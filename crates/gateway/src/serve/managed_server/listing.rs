@@ -12,8 +12,10 @@ use weaver_types::{Capability, CapabilityId, EventKind};
 
 use super::dedicated_instance::ApprovedItem;
 use super::features::FeatureRegistrations;
+use super::instances::PrimaryInstance;
 use super::listing_context::ListingContext;
 use super::{ManagedServer, ServerState};
+use crate::serve::instance_id::InstanceId;
 use crate::serve::listed_definition::{ListedDefinition, TaskSupport};
 use crate::serve::server_feature::ServerFeatures;
 use crate::serve::{event, pending_relays, tool_proposal};
@@ -38,9 +40,10 @@ impl ManagedServer {
     /// Lists the tools and features again; returns the number of tools, or `None` when the server
     /// is unavailable.
     pub(super) async fn relist(&self, context: ListingContext<'_>) -> Option<usize> {
-        match self.upstream().list_tools_with_connection().await {
+        let PrimaryInstance { id, upstream } = self.instances.primary();
+        match upstream.list_tools_with_connection().await {
             Ok((connection, tools)) => {
-                let features = self.list_features(&connection).await;
+                let features = (id, self.list_features(&connection).await);
                 Some(self.apply_listing(context, &tools, features, &connection).await)
             }
             Err(error) => {
@@ -54,9 +57,10 @@ impl ManagedServer {
         &self,
         context: ListingContext<'_>,
         tools: &[ListedTool],
-        features: ServerFeatures,
+        features: (InstanceId, ServerFeatures),
         connection: &Connection,
     ) -> usize {
+        let (id, features) = features;
         let ListingContext { kernel, confinement_signals, observer } = context;
         if let Some(enforced) = connection.enforced() {
             confinement_signals.record(self.name.clone(), self.upstream().config(), enforced);
@@ -70,7 +74,7 @@ impl ManagedServer {
         let RegisteredTools { definitions: listed, mut problems } =
             self.register(kernel.registry(), tools, other_capabilities, connection);
         problems.extend(feature_problems);
-        self.store_features(observer, features);
+        self.store_features(observer, id, features);
         let count = listed.len();
         if self.set_ready(listed) {
             problems.extend(observer.tools_changed(&self.name));

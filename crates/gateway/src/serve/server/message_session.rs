@@ -83,7 +83,7 @@ impl MessageSession {
         self.requests.wait_until_idle().await;
         self.server.sessions.end(self.number);
         if let Some(forwarder) = self.forwarder.lock().await.take() {
-            forwarder.end().await;
+            forwarder.end();
         }
         close_client(Arc::clone(&self.client)).await;
     }
