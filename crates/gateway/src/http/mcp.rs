@@ -72,7 +72,6 @@ pub(super) async fn post(
     };
     gateway.server.telemetry().http.messages.add(1);
     let message: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let method = message.get("method").and_then(Value::as_str).unwrap_or_default();
     let is_modern = modern::is_modern(&parts.headers, &message);
     if is_modern && let Err(response) = modern::check_headers(&parts.headers, &message) {
         return *response;
@@ -98,10 +97,8 @@ pub(super) async fn post(
         true => session.messages.take_standalone(&body).await,
         false => session.messages.take(&body, client_reads).await,
     };
-    // Notifications and answers of the client have no answer.
-    let is_request = message.get("id").is_some() && !method.is_empty() || !message.is_object();
-    let mut response = match is_request {
-        true => {
+    let mut response = match answers {
+        Some(answers) => {
             let form = match (accepts_stream(&parts.headers), is_modern) {
                 (false, _) => AnswerForm::Single,
                 (true, true) => AnswerForm::Stream,
@@ -120,7 +117,8 @@ pub(super) async fn post(
             )
             .await
         }
-        false => StatusCode::ACCEPTED.into_response(),
+        // A notification, or an answer of the client.
+        None => StatusCode::ACCEPTED.into_response(),
     };
     if let Some(id) = new_session_id.and_then(|id| id.parse().ok()) {
         response.headers_mut().insert(SESSION_ID_HEADER, id);
@@ -349,13 +347,13 @@ fn notices_after(
 ) -> impl stream::Stream<Item = Result<Bytes, Infallible>> + use<> {
     session.stream.send_modify(|number| *number += 1);
     let (listener, newer_stream) = (session.messages.add_listener(), session.stream.subscribe());
-    let state = (Arc::downgrade(session), listener, newer_stream, seen);
+    let state = (Arc::clone(session), listener, newer_stream, seen);
     stream::unfold(state, |(session, listener, mut newer_stream, seen)| async move {
-        let open = session.upgrade()?;
         let next = tokio::select! {
             biased;
+            () = session.ended() => return None,
             _ = newer_stream.changed() => return None,
-            next = tokio::time::timeout(HEARTBEAT, open.notices.next_after(seen)) => next,
+            next = tokio::time::timeout(HEARTBEAT, session.notices.next_after(seen)) => next,
         };
         let (line, seen) = match next {
             Ok(next) => {
@@ -377,7 +375,7 @@ pub(super) async fn delete(
     let id = headers.get(SESSION_ID_HEADER).and_then(|id| id.to_str().ok()).unwrap_or_default();
     match gateway.sessions.remove(id, &caller) {
         Some(session) => {
-            tokio::spawn(async move { session.messages.end().await });
+            session.end();
             StatusCode::NO_CONTENT.into_response()
         }
         None => error_response(StatusCode::NOT_FOUND, -32001, "there is no such session"),

@@ -29,7 +29,8 @@ pub(crate) struct NoticeForwarder {
     gateway: Arc<Gateway>,
     link: Arc<ClientLink>,
     task: JoinHandle<()>,
-    _connected: ClientRegistration,
+    /// Until the client leaves.
+    connected: Option<ClientRegistration>,
 }
 
 impl NoticeForwarder {
@@ -45,15 +46,15 @@ impl NoticeForwarder {
             tokio::join!(notices_forwarded, tool_changes_forwarded);
         });
         let connected = gateway.upstreams.active_clients.register(&link, client.weak_principal());
-        Self { gateway, link, task, _connected: connected }
+        Self { gateway, link, task, connected: Some(connected) }
     }
 
     /// Stops forwarding, and ends the client's subscriptions.
-    pub(crate) async fn end(self) {
+    pub(crate) async fn end(mut self) {
         self.task.abort();
-        for watched in self.link.take_all_subscriptions() {
-            subscriptions::unsubscribe_at_server(&self.gateway, &watched).await;
-        }
+        drop(self.connected.take());
+        let watched = self.link.take_all_subscriptions();
+        subscriptions::unsubscribe_all(&self.gateway, &watched).await;
     }
 }
 

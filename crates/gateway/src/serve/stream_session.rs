@@ -75,7 +75,7 @@ impl StreamSession {
             };
             match line {
                 Ok(Some(Line::Complete(line))) => {
-                    self.requests.take(&line, &self.outbox, ResponseStreaming::Streamed).await
+                    self.requests.take(&line, &self.outbox, ResponseStreaming::Streamed).await;
                 }
                 Ok(Some(Line::TooLong)) => self.requests.refuse_too_long(&self.outbox).await,
                 Ok(None) => return Ok(()),
@@ -84,13 +84,14 @@ impl StreamSession {
         }
     }
 
-    /// Waits until the last answers are written.
-    pub(crate) async fn finish(self) {
+    /// Waits until the last answers are written. What is left is to end the forwarder, which may
+    /// wait for servers.
+    pub(crate) async fn finish(self) -> NoticeForwarder {
         self.notices.abort();
         let Self { requests, writer, outbox, forwarder, .. } = self;
-        forwarder.end().await;
         drop((requests, outbox));
         let _ = writer.await;
+        forwarder
     }
 }
 

@@ -2,7 +2,9 @@
 //! modern one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
+use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::{Call, Caller};
 use weaver_drivers::mcp::ServerList;
@@ -21,6 +23,9 @@ use crate::config::ToolListMode;
 
 /// The `_meta` key that names the stream of a notification.
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// How long servers may take to confirm that subscriptions have ended.
+const UNSUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The filter keys of a stream, and the lists they stand for.
 const LIST_FILTERS: [(&str, ServerList); 3] = [
@@ -72,9 +77,7 @@ pub(crate) async fn listen(client: &Client, request: FeatureRequest) -> Result<V
         () = request.options.cancellation.cancelled() => {}
         () = request.options.outbox.closed() => {}
     }
-    for watched in client.link.close_stream(number) {
-        unsubscribe_at_server(&client.gateway, &watched).await;
-    }
+    unsubscribe_all(&client.gateway, &client.link.close_stream(number)).await;
     Ok(json!({ "resultType": "complete", "_meta": { SUBSCRIPTION_ID: id } }))
 }
 
@@ -164,8 +167,17 @@ async fn subscribe_at_server(gateway: &Gateway, watched: &SubscribedResource) {
     }
 }
 
+/// Ends subscriptions of a client that has left them, all at once and within a time limit: a server
+/// that does not answer keeps neither the client's session nor the other servers waiting.
+pub(crate) async fn unsubscribe_all(gateway: &Gateway, watched: &[SubscribedResource]) {
+    let all = join_all(watched.iter().map(|watched| unsubscribe_at_server(gateway, watched)));
+    if tokio::time::timeout(UNSUBSCRIBE_TIMEOUT, all).await.is_err() {
+        tracing::debug!("a server did not say that resources are no longer watched");
+    }
+}
+
 /// Counts one subscriber fewer, and unsubscribes at the server after the last.
-pub(crate) async fn unsubscribe_at_server(gateway: &Gateway, watched: &SubscribedResource) {
+async fn unsubscribe_at_server(gateway: &Gateway, watched: &SubscribedResource) {
     if !gateway.upstreams.subscription_counts.remove(watched) {
         return;
     }

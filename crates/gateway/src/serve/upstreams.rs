@@ -22,6 +22,7 @@ use super::managed_server::{
 };
 use super::own_tools;
 use super::pending_relays::PendingRelays;
+use super::roots_changes::RootsChanges;
 use super::server_events::{InstanceRef, ServerEvents};
 use super::server_feature::ServerFeatures;
 use super::subscription_counts::SubscriptionCounts;
@@ -36,6 +37,7 @@ pub(crate) struct Upstreams {
     pub(crate) events: ServerEvents,
     pub(crate) active_clients: ActiveClients,
     pub(crate) subscription_counts: SubscriptionCounts,
+    pub(crate) roots_changes: RootsChanges,
     pub(crate) relays: Arc<PendingRelays>,
     features: ArcSwap<FeatureSnapshot>,
     prompt_names: PromptNames,
@@ -75,6 +77,7 @@ impl Upstreams {
             events,
             active_clients,
             subscription_counts: SubscriptionCounts::default(),
+            roots_changes: RootsChanges::default(),
             relays,
             features,
             prompt_names,
