@@ -47,7 +47,7 @@ use crate::connection_limit::ConnectionLimit;
 use crate::http::{self, ClientRegistry, HttpGateway};
 use crate::serve::{self, AfterShutdown, ServeOptions, Server};
 use config_watch::ConfigWatch;
-use connection::Daemon;
+use connection::{Daemon, EndRequest};
 use fingerprint::ConfigFingerprint;
 
 /// The most connections at once.
@@ -163,6 +163,7 @@ pub fn run(
             clients,
             config: fingerprint,
             program,
+            http_override: daemon.http,
             http: OnceLock::new(),
             end,
             closing,
@@ -183,8 +184,7 @@ pub fn run(
         }
         ready();
         let own_socket = socket_identity(&shared);
-        let config_watch = ConfigWatch::new(daemon.http);
-        let plan = accept_connections(&shared, &listener, ending, idle_exit, config_watch).await?;
+        let plan = accept_connections(&shared, &listener, ending, idle_exit).await?;
         let end = plan.end;
         // New clients now wait for the next daemon. If the folder was removed and recreated, the
         // socket in it belongs to another daemon. A passed socket belongs to the service manager,
@@ -266,11 +266,11 @@ async fn listen_http(shared: &Arc<Daemon>, settings: HttpSettings) -> Result<(),
 async fn accept_connections(
     shared: &Arc<Daemon>,
     listener: &UnixListener,
-    mut ending: mpsc::Receiver<AfterShutdown>,
+    mut ending: mpsc::Receiver<EndRequest>,
     idle_exit: Option<Duration>,
-    mut config_watch: ConfigWatch,
 ) -> Result<DrainPlan, DaemonError> {
     let mut connection_limit = ConnectionLimit::new(MAX_CONNECTIONS, "the socket");
+    let mut config_watch = ConfigWatch::default();
     let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
     let mut idle_since = Instant::now();
@@ -298,12 +298,15 @@ async fn accept_connections(
             _ = terminated.recv() => return finished(AfterShutdown::Restarting, SIGNAL_DRAIN_TIMEOUT),
             _ = interrupted.recv() => return finished(AfterShutdown::Restarting, SIGNAL_DRAIN_TIMEOUT),
             _ = hung_up.recv() => {
-                if config_watch.is_usable(shared) {
+                if config_watch::is_usable(shared) {
                     tracing::warn!("told to read the configuration again; the daemon restarts");
                     return Ok(reconfigured_end);
                 }
             }
-            Some(farewell) = ending.recv() => return finished(farewell, DRAIN_TIMEOUT),
+            Some(request) = ending.recv() => return match request {
+                EndRequest::End(farewell) => finished(farewell, DRAIN_TIMEOUT),
+                EndRequest::Reconfigure => Ok(reconfigured_end),
+            },
             _ = idle_check.tick() => {
                 log_rotation::rotate(&folder);
                 if shared.server.is_busy() {

@@ -136,6 +136,29 @@ fn a_client_goes_on_when_the_daemon_is_killed_and_nothing_runs_twice() {
     assert_eq!(verified.code, 0, "{verified:?}");
 }
 
+/// A server that answers nothing keeps neither the session nor the other subscriptions.
+#[test]
+fn a_client_that_leaves_unsubscribes_everywhere_at_once() {
+    let shared = Shared(folder(&[("f", "features")], "", ""));
+    let mut client = shared.open();
+    let uris = ["note://2", "note://3", "note://4"];
+    for uri in uris {
+        let subscribed = client.request("resources/subscribe", json!({ "uri": uri }));
+        assert!(subscribed["result"].is_object(), "{subscribed}");
+    }
+    client.finish();
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let told = fs::read_to_string(shared.0.path("files/mark")).unwrap_or_default();
+        if uris.iter().all(|uri| told.contains(uri)) {
+            break;
+        }
+        assert!(Instant::now() < end, "the server was told only of {told:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(shared.status()["sessions"], json!([]), "its session has ended");
+}
+
 /// The handle of a result that a client now has.
 fn stored(client: &mut Client) -> Value {
     let arguments = json!({ "capability": "good.people", "arguments": {} });

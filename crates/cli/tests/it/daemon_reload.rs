@@ -39,6 +39,13 @@ impl Daemon {
         fs::read_to_string(self.web.folder().path("said.log")).unwrap()
     }
 
+    /// The command of a client over pipes.
+    fn serve(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["serve", "--config", &self.web.config()]);
+        command
+    }
+
     fn change(&self, from: &str, to: &str) {
         let path = self.web.folder().path("weaver.toml");
         let text = fs::read_to_string(&path).unwrap();
@@ -118,6 +125,56 @@ fn a_configuration_under_which_no_daemon_could_start_changes_nothing() {
     daemon.change(&format!("listen = \"{own}\""), cert);
     until("the certificate is named", || daemon.log().contains("no.pem"));
     assert!(daemon.tools().contains("tool_browse"));
+    assert!(daemon.child.try_wait().unwrap().is_none(), "{}", daemon.log());
+}
+
+/// Neither a client that is there, nor one that comes, ends the daemon under such a configuration.
+#[test]
+fn a_client_that_comes_under_an_unusable_configuration_is_told_and_ends_nothing() {
+    let mut daemon = Daemon::start(&format!("[http]\nlisten = \"{}\"\n", free_address()), &[]);
+    let mut first = daemon.web.client();
+    daemon.change("id = \"owner\"", "id = \"nobody\"");
+    let mut second = Client::start_as(daemon.serve());
+    let refused = second.request("initialize", crate::client::initialize());
+    let message = refused["error"]["message"].as_str().unwrap_or_else(|| panic!("{refused}"));
+    assert!(message.contains("cannot be used") && message.contains("`nobody`"), "{message}");
+    until("it is told", || daemon.log().contains("the old one stays in force"));
+    assert!(!first.execute("good.people", json!({})).0, "{}", daemon.log());
+    assert!(daemon.tools().contains("tool_browse"));
+    assert!(daemon.child.try_wait().unwrap().is_none(), "{}", daemon.log());
+    second.end();
+    first.finish();
+}
+
+#[test]
+fn a_changed_configuration_that_a_client_finds_first_is_taken_over_by_the_same_process() {
+    let mut daemon = Daemon::start(&format!("[http]\nlisten = \"{}\"\n", free_address()), &[]);
+    for (from, to) in [("gateway", "proxy"), ("proxy", "gateway"), ("gateway", "proxy")] {
+        let mode = |mode: &str| format!("[gateway]\nmode = \"{mode}\"\n");
+        let text = fs::read_to_string(daemon.web.folder().path("weaver.toml")).unwrap();
+        let text = text.replace(&mode(from), "");
+        daemon.web.folder().write("weaver.toml", &format!("{}{text}", mode(to)));
+        let mut client = daemon.web.client();
+        let tools = json!(client.tools()).to_string();
+        assert_eq!(tools.contains("good__people"), to == "proxy", "{tools}");
+        client.finish();
+        assert!(daemon.child.try_wait().unwrap().is_none(), "{}", daemon.log());
+    }
+    until("it listens again", || daemon.listens());
+    assert!(daemon.tools().contains("good__people"));
+}
+
+/// The documents are no part of the configuration, which may become usable through them.
+#[test]
+fn an_unusable_configuration_comes_into_force_once_the_documents_fit_it() {
+    let mut daemon = Daemon::start(&format!("[http]\nlisten = \"{}\"\n", free_address()), &[]);
+    daemon.change("id = \"owner\"", "id = \"operator\"");
+    until("it is told", || daemon.log().contains("the old one stays in force"));
+    let principals = "[principals.owner]\n[principals.operator]\n";
+    crate::client::replace(daemon.web.folder(), "policy", 2, principals);
+    until("it comes into force", || daemon.log().contains("the daemon restarts"));
+    assert_eq!(daemon.log().matches("`operator`").count(), 1, "told once: {}", daemon.log());
+    until("it is there again", || daemon.listens());
     assert!(daemon.child.try_wait().unwrap().is_none(), "{}", daemon.log());
 }
 

@@ -1,12 +1,12 @@
 //! A server with resources, prompts, completion and a log, which asks its client.
 
 use std::collections::BTreeSet;
-use std::io::Lines;
-use std::io::StdinLock;
+use std::fs::OpenOptions;
+use std::io::{Lines, StdinLock, Write as _};
 
 use serde_json::{Value, json};
 
-use crate::fixture::{put, reply, text};
+use crate::fixture::{MARK, put, reply, text};
 
 /// A token as a forge gives it out.
 const KEY: &str = "ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi";
@@ -108,6 +108,13 @@ impl Server {
                     id,
                     &json!({"completion": {"values": [format!("{value} of {kind} {named}")]}}),
                 );
+            }
+            // It keeps the last word to itself, and answers nothing.
+            "resources/unsubscribe" if params["uri"] != "note://1" => {
+                let mark = std::env::var(MARK).unwrap();
+                let uri = params["uri"].as_str().unwrap();
+                let mut file = OpenOptions::new().create(true).append(true).open(mark).unwrap();
+                writeln!(file, "{uri}").unwrap();
             }
             "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" => {
                 let uri = params["uri"].as_str().unwrap_or_default().to_owned();

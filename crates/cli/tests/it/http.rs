@@ -279,6 +279,48 @@ fn a_session_lives_until_it_is_ended_and_is_its_clients_alone() {
 }
 
 #[test]
+fn the_stream_of_a_session_ends_with_it() {
+    let web = Web::new("");
+    let id = web.open();
+    let mut stream = web.listen(&id);
+    read_until(&mut stream, "\r\n\r\n");
+    let bearer = format!("Bearer {}", web.token);
+    let headers = [("authorization", bearer.as_str()), ("mcp-session-id", id.as_str())];
+    assert_eq!(web.send("DELETE", "/mcp", &headers, "").status, 204);
+    // Signs of life would come within this time.
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).unwrap_or_else(|error| panic!("{error} after `{rest}`"));
+    assert!(!rest.contains("data:"), "{rest}");
+}
+
+/// A request without an answer would make its client wait for ever.
+#[test]
+fn a_malformed_request_is_answered_under_its_id() {
+    let web = Web::new("");
+    let id = web.open();
+    let session = [("mcp-session-id", id.as_str())];
+    for (message, code) in [
+        (json!({"jsonrpc": "2.0", "id": 7, "method": ""}), -32601),
+        (json!({"jsonrpc": "2.0", "id": 7, "method": 5}), -32600),
+        (json!({"jsonrpc": "2.0", "id": 7}), -32600),
+        (json!({"id": 7, "method": "ping"}), -32600),
+    ] {
+        let answer = web.post(&session, &message);
+        assert_eq!(answer.status, 200, "{message}: {answer:?}");
+        assert_eq!(answer.json()["id"], 7, "{message}: {answer:?}");
+        assert_eq!(answer.json()["error"]["code"], code, "{message}: {answer:?}");
+    }
+    for message in [
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}}),
+        json!({"jsonrpc": "2.0", "id": "nobody-asked", "result": {}}),
+        json!({"jsonrpc": "2.0", "id": "nobody-asked", "error": {"code": 1, "message": "no"}}),
+    ] {
+        assert_eq!(web.post(&session, &message).status, 202, "{message}");
+    }
+}
+
+#[test]
 fn requests_of_the_newer_revision_stand_alone() {
     let web = Web::new("");
     let version = [

@@ -350,6 +350,28 @@ fn opaque_tokens_are_introspected() {
 }
 
 #[test]
+fn an_issuer_that_cannot_be_reached_keeps_no_token_of_another_from_being_introspected() {
+    let away = TokenIssuer::start();
+    away.state().down = true;
+    let clients = ["away", "corp"].map(|issuer| {
+        format!(
+            "[http.oauth.introspection.{issuer}]\nclient_id = \"gate\"\n\
+             client_secret = {{ command = [\"echo\", \"hunter2-hunter2\"] }}\n"
+        )
+    });
+    let more =
+        format!("[issuers.away]\nissuer = \"{}\"\ngroups = {{ staff = [\"reader\"] }}\n", away.url);
+    let gate = Gate::new(&clients.concat(), &more);
+    let good = json!({"active": true, "sub": "ana", "aud": RESOURCE, "scope": "tools:read",
+        "exp": seconds() + 300});
+    gate.issuer.state().introspected = [("opaque-good".to_owned(), good)].into();
+    assert!(gate.allowed("opaque-good"));
+    assert!(!away.state().asked.is_empty(), "it was tried first");
+    let unknown = gate.call("opaque-unknown");
+    assert_eq!(unknown.status, 503, "it may be a token of the other issuer: {unknown:?}");
+}
+
+#[test]
 fn a_refused_token_that_comes_again_is_not_introspected_again() {
     let secret = "[http.oauth.introspection.corp]\nclient_id = \"gate\"\n\
                   client_secret = { command = [\"echo\", \"hunter2-hunter2\"] }";

@@ -66,7 +66,8 @@ impl Upstream {
     /// The same, with the lowest level of log messages to ask for on every connection.
     #[must_use]
     pub fn with_log_level(mut self, level: LogLevel) -> Self {
-        self.state.get_mut().unwrap_or_else(PoisonError::into_inner).log_level = Some(level);
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.preferences.log_level = Some(level);
         self
     }
 

@@ -5,6 +5,7 @@
 //! disconnected. A store that cannot be opened is not among it, since this daemon holds it.
 
 use std::net::{SocketAddr, TcpListener};
+use std::time::{Duration, Instant};
 
 use weaver_types::{Clock as _, SystemClock};
 
@@ -15,76 +16,97 @@ use crate::config::{self, Config, HttpSettings, SignatureChecks, WordVectorSourc
 use crate::http::TlsReloader;
 use crate::serve::ServeError;
 
+/// How often a changed configuration that was found to be unusable is checked again: the documents,
+/// an address or a certificate may fit it by then.
+const RECHECK_INTERVAL: Duration = Duration::from_secs(10);
+
 /// Compares the configuration on disk with that of a daemon.
+#[derive(Default)]
 pub(super) struct ConfigWatch {
-    /// The address of the command line, which replaces the configured one.
-    http_override: Option<SocketAddr>,
-    /// A changed configuration that was found to be unusable.
-    rejected: Option<ConfigFingerprint>,
+    rejected: Option<RejectedConfig>,
+}
+
+/// A changed configuration that was found to be unusable.
+struct RejectedConfig {
+    fingerprint: ConfigFingerprint,
+    problem: String,
+    checked: Instant,
 }
 
 impl ConfigWatch {
-    pub(super) fn new(http_override: Option<SocketAddr>) -> Self {
-        Self { http_override, rejected: None }
-    }
-
     /// Whether the configuration has changed and is usable. The log says what changed, and once
-    /// for each change why it cannot be used.
+    /// for each problem why it cannot be used.
     pub(super) fn has_usable_change(&mut self, daemon: &Daemon) -> bool {
         let fingerprint = ConfigFingerprint::from_config(daemon.server.config());
-        if fingerprint == daemon.config || self.rejected.as_ref() == Some(&fingerprint) {
+        if fingerprint == daemon.config {
+            self.rejected = None;
             return false;
         }
-        let difference = daemon.config.describe_changes(&fingerprint);
-        self.rejected = Some(fingerprint);
-        let is_usable = self.is_usable(daemon);
-        if is_usable {
-            tracing::warn!("the configuration was changed, the daemon restarts: {difference}");
+        let rejected = self.rejected.take_if(|rejected| rejected.fingerprint == fingerprint);
+        if rejected.as_ref().is_some_and(|rejected| rejected.checked.elapsed() < RECHECK_INTERVAL) {
+            self.rejected = rejected;
+            return false;
         }
-        is_usable
+        match check(daemon) {
+            Ok(()) => {
+                log_change(daemon, &fingerprint);
+                true
+            }
+            Err(error) => {
+                let problem = error.to_string();
+                if rejected.is_none_or(|rejected| rejected.problem != problem) {
+                    log_problem(&problem);
+                }
+                self.rejected =
+                    Some(RejectedConfig { fingerprint, problem, checked: Instant::now() });
+                false
+            }
+        }
     }
+}
 
-    /// Whether the configuration on disk is usable; the log says why not.
-    pub(super) fn is_usable(&self, daemon: &Daemon) -> bool {
-        let checked = self.check(daemon);
-        if let Err(problem) = &checked {
-            tracing::error!(
-                "the changed configuration cannot be used, the old one stays in force: {problem}"
-            );
-        }
-        checked.is_ok()
+/// Whether the configuration on disk is usable; the log says why not.
+pub(super) fn is_usable(daemon: &Daemon) -> bool {
+    let checked = check(daemon);
+    if let Err(problem) = &checked {
+        log_problem(&problem.to_string());
     }
+    checked.is_ok()
+}
 
-    fn check(&self, daemon: &Daemon) -> Result<(), DaemonError> {
-        let config = config::load(&daemon.server.config().file).map_err(ServeError::from)?;
-        check_documents(&config, SignatureChecks::unless(daemon.unsigned_development))?;
-        config
-            .word_table
-            .as_ref()
-            .map(WordVectorSource::load)
-            .transpose()
-            .map_err(ServeError::from)?;
-        match &config.http {
-            Some(settings) => self.check_http(settings, daemon.http.get().copied()),
-            None => Ok(()),
-        }
-    }
+/// Logs what another configuration changes, for which the daemon restarts.
+pub(super) fn log_change(daemon: &Daemon, fingerprint: &ConfigFingerprint) {
+    let difference = daemon.config.describe_changes(fingerprint);
+    tracing::warn!("the configuration was changed, the daemon restarts: {difference}");
+}
 
-    /// Checks that the configured address is free, unless this daemon listens at its port, and that
-    /// the certificate can be read.
-    fn check_http(
-        &self,
-        settings: &HttpSettings,
-        own_address: Option<SocketAddr>,
-    ) -> Result<(), DaemonError> {
-        let failed = |problem: String| DaemonError::Listen { address: settings.listen, problem };
-        let has_port = |own: SocketAddr| own.port() == settings.listen.port();
-        if self.http_override.is_none() && !own_address.is_some_and(has_port) {
-            TcpListener::bind(settings.listen).map_err(|error| failed(error.to_string()))?;
-        }
-        let tls = settings.tls.clone().map(TlsReloader::open).transpose();
-        tls.map(drop).map_err(|error| failed(error.to_string()))
+fn log_problem(problem: &str) {
+    tracing::error!(
+        "the changed configuration cannot be used, the old one stays in force: {problem}"
+    );
+}
+
+/// Checks that a daemon could start with the configuration on disk. What costs most comes last.
+pub(super) fn check(daemon: &Daemon) -> Result<(), DaemonError> {
+    let config = config::load(&daemon.server.config().file).map_err(ServeError::from)?;
+    check_documents(&config, SignatureChecks::unless(daemon.unsigned_development))?;
+    if let Some(settings) = &config.http {
+        check_http(settings, daemon)?;
     }
+    let word_table = config.word_table.as_ref().map(WordVectorSource::load).transpose();
+    word_table.map(drop).map_err(|error| ServeError::from(error).into())
+}
+
+/// Checks that the configured address is free, unless this daemon listens at its port or the
+/// command line names another, and that the certificate can be read.
+fn check_http(settings: &HttpSettings, daemon: &Daemon) -> Result<(), DaemonError> {
+    let failed = |problem: String| DaemonError::Listen { address: settings.listen, problem };
+    let has_port = |own: &SocketAddr| own.port() == settings.listen.port();
+    if daemon.http_override.is_none() && !daemon.http.get().is_some_and(has_port) {
+        TcpListener::bind(settings.listen).map_err(|error| failed(error.to_string()))?;
+    }
+    let tls = settings.tls.clone().map(TlsReloader::open).transpose();
+    tls.map(drop).map_err(|error| failed(error.to_string()))
 }
 
 /// Checks that the documents are signed, and that they know the principal of the gateway.

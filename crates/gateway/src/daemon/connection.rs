@@ -11,13 +11,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use weaver_types::{Clock as _, SystemClock};
 
+use super::config_watch;
 use super::error::DaemonError;
 use super::fingerprint::ConfigFingerprint;
 use super::hello::{
     ClientToken, DaemonStatus, Hello, MAX_HANDSHAKE_BYTES, PROTOCOL, ProtocolHeader, Purpose,
     SessionRequest, Welcome, WelcomeOutcome,
 };
-use crate::config::{self, ConfigErrors};
 use crate::http::{ClientRegistry, HttpClient};
 use crate::serve::{AfterShutdown, ClientKey, Server, SessionOwner};
 
@@ -35,14 +35,24 @@ pub(super) struct Daemon {
     pub(super) config: ConfigFingerprint,
     /// The fingerprint of the running program.
     pub(super) program: String,
+    /// The HTTP address of the command line, which replaces the configured one.
+    pub(super) http_override: Option<SocketAddr>,
     /// The address for clients over HTTP, once it listens.
     pub(super) http: OnceLock<SocketAddr>,
     /// Tells the daemon to end.
-    pub(super) end: mpsc::Sender<AfterShutdown>,
+    pub(super) end: mpsc::Sender<EndRequest>,
     /// Cancelled when no more clients over HTTP are accepted.
     pub(super) closing: CancellationToken,
     /// Cancelled when sessions are aborted.
     pub(super) cut_off: CancellationToken,
+}
+
+/// Tells a daemon to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EndRequest {
+    End(AfterShutdown),
+    /// A usable configuration takes the place of the daemon's.
+    Reconfigure,
 }
 
 impl Daemon {
@@ -83,7 +93,7 @@ impl Daemon {
             }
             Purpose::End(farewell) => {
                 write_welcome(&mut writer, &Welcome::new(WelcomeOutcome::Ending)).await?;
-                let _ = self.end.send(farewell).await;
+                let _ = self.end.send(EndRequest::End(farewell)).await;
                 // The end of this connection tells the requester that the daemon has ended.
                 std::future::pending().await
             }
@@ -114,27 +124,23 @@ impl Daemon {
         }
     }
 
-    /// Whether the configuration has changed since it was read. An unreadable configuration does
-    /// not end the daemon: existing sessions go on, and new ones are told the problem.
-    pub(super) fn is_replaced(&self) -> Result<bool, ConfigErrors> {
+    /// Why this daemon should not serve a new session, but be replaced by one with the current
+    /// configuration or program. A configuration that cannot be used does not end the daemon:
+    /// existing sessions go on, and new ones are told the problem.
+    fn replacement(&self, program: &str) -> Result<Option<EndRequest>, Welcome> {
         let config = self.server.config();
-        if ConfigFingerprint::from_config(config) == self.config {
-            return Ok(false);
+        let fingerprint = ConfigFingerprint::from_config(config);
+        if fingerprint != self.config {
+            config_watch::check(self).map_err(|error| {
+                let problem = format!("{} cannot be used: {error}", config.file.display());
+                Welcome::refused(error.code(), problem)
+            })?;
+            config_watch::log_change(self, &fingerprint);
+            return Ok(Some(EndRequest::Reconfigure));
         }
-        config::load(&config.file).map(|_| true)
-    }
-
-    /// Whether this daemon should serve a new session, or be replaced by one with the current
-    /// configuration and program.
-    fn is_current(&self, program: &str) -> Result<bool, Welcome> {
-        let is_replaced = self.is_replaced().map_err(|errors| {
-            let problem =
-                format!("{} cannot be used: {errors}", self.server.config().file.display());
-            Welcome::refused(errors.code(), problem)
-        })?;
         // A daemon of another build goes on while it has clients.
-        let other_build = program != self.program && !self.server.is_busy();
-        Ok(!is_replaced && !other_build)
+        let is_replaced = program != self.program && !self.server.is_busy();
+        Ok(is_replaced.then_some(EndRequest::End(AfterShutdown::Restarting)))
     }
 
     /// The owner of a session. The client is identified by the process at the other end, not by its
@@ -164,9 +170,9 @@ impl Daemon {
             return Err(Welcome::refused("daemon.other_options", problem));
         }
         let holder = request.token.as_ref().map(|token| self.holder(token)).transpose()?;
-        if !self.is_current(program)? {
-            // The channel holds one message, and all senders send the same one.
-            let _ = self.end.try_send(AfterShutdown::Restarting);
+        if let Some(request) = self.replacement(program)? {
+            // The channel holds one message; when it is full, the daemon ends anyway.
+            let _ = self.end.try_send(request);
             return Err(Welcome::new(WelcomeOutcome::MakingWay));
         }
         let client = match peer.pid().and_then(|pid| u32::try_from(pid).ok()) {

@@ -6,7 +6,8 @@
 //! - A request without effects is sent again.
 //! - A `tools/call` may have run and is never sent twice: the client is told that its outcome is
 //!   unknown.
-//! - If the daemon announced its end, nothing was sent after that and nothing is lost.
+//! - If the daemon announced its end, nothing is sent after that.
+//! - A request that the client cancelled is forgotten, since it is not answered.
 //!
 //! If no daemon is available, every request is answered with an error that says why.
 
@@ -49,13 +50,14 @@ pub struct ShimOptions {
 /// [`io::Error`], if standard input cannot be read.
 pub fn run_shim(options: Result<ShimOptions, DaemonError>) -> io::Result<()> {
     let connect_early = options.is_ok();
-    let session = Arc::new(Session::new(match options {
+    let connect: ConnectFn = match options {
         Ok(options) => Box::new(move |mode| connect_to_daemon(&options, mode)),
         Err(error) => {
             let (code, problem) = (error.code(), error.to_string());
             Box::new(move |_| Err(DaemonError::Configuration { code, problem: problem.clone() }))
         }
-    }));
+    };
+    let session = Arc::new(Session::new(connect, Box::new(io::stdout())));
     if connect_early {
         session.connect_early();
     }

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use sha2::{Digest as _, Sha256};
-use weaver_policy::{IdentityError, TokenIdentity};
-use weaver_types::{Principal, hex};
+use weaver_policy::{IdentityError, Policy, TokenIdentity};
+use weaver_types::{Principal, Timestamp, hex};
 
 use super::client_registry::{HttpClient, TOKEN_PREFIX};
 use super::{HttpGateway, now};
@@ -22,6 +23,9 @@ const INVALID_TOKEN: &str = "invalid_token";
 /// The key of sessions and runs of clients without a token. It contains a colon, which client names
 /// cannot.
 const ANONYMOUS_KEY: &str = "anonymous:";
+
+/// How long sessions live after the last request with a token that does not say when it expires.
+const UNSTATED_LIFETIME: Duration = Duration::from_secs(30 * 60);
 
 /// The authenticated sender of a request.
 #[derive(Debug, Clone)]
@@ -44,7 +48,11 @@ pub(super) struct TokenCaller {
     run_key: String,
     label: String,
     identity: Arc<TokenIdentity>,
+    /// The client that the token was issued to.
+    client: String,
     profile: Option<String>,
+    /// Until when its sessions live, unless it comes again.
+    expires: Timestamp,
 }
 
 /// Why a request is refused.
@@ -148,7 +156,7 @@ impl Caller {
         match policy.policy().principal_for_token(&verified.identity) {
             Ok(principal) => {
                 let profile = resource_server.client_profile().map(str::to_owned);
-                Ok(Self::Token(TokenCaller::new(verified, &principal, profile)))
+                Ok(Self::Token(TokenCaller::new(verified, &principal, profile, now())))
             }
             Err(error) => {
                 let challenge = match &error {
@@ -174,6 +182,28 @@ impl Caller {
             Self::Anonymous => ANONYMOUS_KEY.to_owned(),
             Self::Client(client) => client.session_key(),
             Self::Token(token) => token.session_key.clone(),
+        }
+    }
+
+    /// Whether its sessions end, although nobody ended them: its token has expired, or the policy
+    /// now grants it nothing or other rights. A client registered at the gateway is judged by the
+    /// registry.
+    pub(super) fn has_lost_access(&self, policy: &Policy, now: Timestamp) -> bool {
+        match self {
+            Self::Anonymous | Self::Client(_) => false,
+            Self::Token(token) => {
+                let principal = policy.principal_for_token(&token.identity);
+                let key = |principal| session_key(&token.identity, &token.client, &principal);
+                now >= token.expires || principal.map(key).ok().as_ref() != Some(&token.session_key)
+            }
+        }
+    }
+
+    /// Whether its token is valid for longer than that of `other`.
+    pub(super) fn outlives(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Token(one), Self::Token(other)) => one.expires > other.expires,
+            _ => false,
         }
     }
 
@@ -209,27 +239,45 @@ impl Caller {
 }
 
 impl TokenCaller {
-    fn new(token: VerifiedToken, principal: &Principal, profile: Option<String>) -> Self {
-        let VerifiedToken { identity, client_id, .. } = token;
+    pub(super) fn new(
+        token: VerifiedToken,
+        principal: &Principal,
+        profile: Option<String>,
+        now: Timestamp,
+    ) -> Self {
+        let VerifiedToken { identity, client_id, expires } = token;
         let client = client_id.unwrap_or_default();
-        // Client names contain no colon.
-        let key = |parts: &[&str]| format!("oauth:{}", digest(parts));
-        let identity_parts = [identity.issuer.as_str(), &identity.subject, &client];
-        let set_digest =
-            |set: &BTreeSet<String>| digest(&set.iter().map(String::as_str).collect::<Vec<_>>());
-        // The identity is stored with the session, and a later policy may give its groups or scopes
-        // more rights; a caller without them must not reach that session.
-        let [roles, groups, scopes] =
-            [&principal.roles, &identity.groups, &identity.scopes].map(set_digest);
-        let rights = [principal.id.as_str(), &roles, &groups, &scopes];
         Self {
-            session_key: key(&[&identity_parts[..], &rights].concat()),
-            run_key: key(&identity_parts),
+            session_key: session_key(&identity, &client, principal),
+            run_key: digest_key(&identity_parts(&identity, &client)),
             label: format!("http {}", principal.id),
             identity: Arc::new(identity),
+            client,
             profile,
+            expires: expires.unwrap_or_else(|| now.after(UNSTATED_LIFETIME)),
         }
     }
+}
+
+/// The key of the sessions of a token's bearer. The identity is stored with the session, and a
+/// later policy may give its groups or scopes more rights; a caller without them must not reach
+/// that session.
+fn session_key(identity: &TokenIdentity, client: &str, principal: &Principal) -> String {
+    let set_digest =
+        |set: &BTreeSet<String>| digest(&set.iter().map(String::as_str).collect::<Vec<_>>());
+    let [roles, groups, scopes] =
+        [&principal.roles, &identity.groups, &identity.scopes].map(set_digest);
+    let rights = [principal.id.as_str(), &roles, &groups, &scopes];
+    digest_key(&[&identity_parts(identity, client)[..], &rights].concat())
+}
+
+fn identity_parts<'a>(identity: &'a TokenIdentity, client: &'a str) -> [&'a str; 3] {
+    [&identity.issuer, &identity.subject, client]
+}
+
+/// A key that no client's name equals: names contain no colon.
+fn digest_key(parts: &[&str]) -> String {
+    format!("oauth:{}", digest(parts))
 }
 
 /// A digest of texts in order, each with its length, so that different lists never give the same
@@ -246,7 +294,7 @@ fn digest(parts: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use weaver_types::{PrincipalId, Timestamp};
+    use weaver_types::PrincipalId;
 
     use super::*;
 
@@ -260,10 +308,8 @@ mod tests {
                 groups: set(groups),
                 scopes: set(scopes),
             };
-            let token =
-                VerifiedToken { identity, client_id: None, expires: Timestamp::from_micros(0) };
             let principal = Principal::new(PrincipalId::parse("ana").unwrap());
-            TokenCaller::new(token, &principal, None).session_key
+            session_key(&identity, "", &principal)
         };
         let whole = key(&["staff"], &["read", "write"]);
         assert_eq!(whole, key(&["staff"], &["write", "read"]));

@@ -137,13 +137,13 @@ pub(super) fn notices_after(
 ) -> impl stream::Stream<Item = Result<Bytes, Infallible>> + use<> {
     session.stream.send_modify(|number| *number += 1);
     let (listener, newer_stream) = (session.messages.add_listener(), session.stream.subscribe());
-    let state = (Arc::downgrade(session), listener, newer_stream, seen);
+    let state = (Arc::clone(session), listener, newer_stream, seen);
     stream::unfold(state, |(session, listener, mut newer_stream, seen)| async move {
-        let open = session.upgrade()?;
         let next = tokio::select! {
             biased;
+            () = session.ended() => return None,
             _ = newer_stream.changed() => return None,
-            next = tokio::time::timeout(HEARTBEAT, open.notices.next_after(seen)) => next,
+            next = tokio::time::timeout(HEARTBEAT, session.notices.next_after(seen)) => next,
         };
         let (line, seen) = match next {
             Ok(next) => {

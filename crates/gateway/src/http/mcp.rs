@@ -54,7 +54,6 @@ pub(super) async fn post(
     };
     gateway.server.telemetry().http.messages.add(1);
     let message: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let method = message.get("method").and_then(Value::as_str).unwrap_or_default();
     let is_modern = modern::is_modern(&parts.headers, &message);
     if is_modern && let Err(response) = modern::check_headers(&parts.headers, &message) {
         return *response;
@@ -80,10 +79,8 @@ pub(super) async fn post(
         true => session.messages.take_standalone(&body).await,
         false => session.messages.take(&body, client_reads).await,
     };
-    // Notifications and answers of the client have no answer.
-    let is_request = message.get("id").is_some() && !method.is_empty() || !message.is_object();
-    let mut response = match is_request {
-        true => {
+    let mut response = match answers {
+        Some(answers) => {
             let form = match (accepts_stream(&parts.headers), is_modern) {
                 (false, _) => AnswerForm::Single,
                 (true, true) => AnswerForm::Stream,
@@ -102,7 +99,8 @@ pub(super) async fn post(
             )
             .await
         }
-        false => StatusCode::ACCEPTED.into_response(),
+        // A notification, or an answer of the client.
+        None => StatusCode::ACCEPTED.into_response(),
     };
     if let Some(id) = new_session_id.and_then(|id| id.parse().ok()) {
         response.headers_mut().insert(SESSION_ID_HEADER, id);
@@ -213,7 +211,7 @@ pub(super) async fn delete(
     let id = headers.get(SESSION_ID_HEADER).and_then(|id| id.to_str().ok()).unwrap_or_default();
     match gateway.sessions.remove(id, &caller) {
         Some(session) => {
-            tokio::spawn(async move { session.messages.end().await });
+            session.end();
             StatusCode::NO_CONTENT.into_response()
         }
         None => error_response(StatusCode::NOT_FOUND, -32001, "there is no such session"),

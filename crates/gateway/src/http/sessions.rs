@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
-use weaver_types::{OsRandom, random_text};
+use tokio_util::sync::CancellationToken;
+use weaver_policy::Policy;
+use weaver_types::{OsRandom, Timestamp, random_text};
 
 use super::caller::Caller;
 use super::client_registry::ClientRegistry;
@@ -21,7 +23,7 @@ const MAX_CLIENT_SESSIONS: usize = 250;
 /// The prefix of the ids of sessions that no client opened. It contains a space, which no other id
 /// does.
 const STATELESS_ID_PREFIX: &str = "client ";
-/// A session ends after this time without a request.
+/// A session ends after this time without a request and without a reader of its stream.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// How often expired sessions are removed.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
@@ -41,12 +43,16 @@ pub(crate) struct HttpSession {
     pub(super) messages: MessageSession,
     /// The session key of its caller; other callers cannot use it.
     owner: String,
+    /// Its caller, with the token that is valid for longest.
+    caller: Mutex<Caller>,
     last_used: Mutex<Instant>,
     /// Messages to the client that are not answers.
     pub(super) notices: EventBuffer,
     /// The number of the current message stream: opening a new one ends the previous one.
     pub(super) stream: watch::Sender<u64>,
     answers: Mutex<AnswerStreams>,
+    /// Cancelled once the session has ended.
+    ended: CancellationToken,
 }
 
 /// The answer streams of a session by number.
@@ -67,9 +73,40 @@ impl HttpSession {
         *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
+    /// Lets the session live as long as the token of this caller.
+    fn renew(&self, caller: &Caller) {
+        let mut known = self.caller.lock().unwrap_or_else(PoisonError::into_inner);
+        if caller.outlives(&known) {
+            known.clone_from(caller);
+        }
+    }
+
+    fn has_lost_access(&self, policy: &Policy, now: Timestamp) -> bool {
+        let caller = self.caller.lock().unwrap_or_else(PoisonError::into_inner);
+        caller.has_lost_access(policy, now)
+    }
+
+    /// Whether nobody has used it for long. A request in flight is use, and so is a stream on which
+    /// the client reads.
     fn is_idle(&self) -> bool {
+        if self.messages.requests_in_flight() > 0 || self.messages.has_listener() {
+            self.touch();
+            return false;
+        }
         let last_used = *self.last_used.lock().unwrap_or_else(PoisonError::into_inner);
-        last_used.elapsed() > IDLE_TIMEOUT && self.messages.requests_in_flight() == 0
+        last_used.elapsed() > IDLE_TIMEOUT
+    }
+
+    /// Ends a session that was removed: its stream of notices at once, its calls in flight when
+    /// they have run.
+    pub(super) fn end(self: Arc<Self>) {
+        self.ended.cancel();
+        tokio::spawn(async move { self.messages.end().await });
+    }
+
+    /// Waits until the session has ended.
+    pub(super) async fn ended(&self) {
+        self.ended.cancelled().await;
     }
 
     /// Opens a stream for the answer to a request.
@@ -158,13 +195,15 @@ impl HttpSessions {
         let session = Arc::new(HttpSession {
             messages,
             owner: key,
+            caller: Mutex::new(caller.clone()),
             last_used: Mutex::new(Instant::now()),
             notices: EventBuffer::default(),
             stream: watch::Sender::new(0),
             answers: Mutex::default(),
+            ended: CancellationToken::new(),
         });
         all.insert(id.clone(), Arc::clone(&session));
-        tokio::spawn(collect_notices(Arc::downgrade(&session)));
+        tokio::spawn(collect_notices(Arc::clone(&session)));
         Ok((id, session))
     }
 
@@ -173,6 +212,7 @@ impl HttpSessions {
         let all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
         let session = all.get(id).filter(|session| session.owner == caller.session_key())?;
         session.touch();
+        session.renew(caller);
         Some(Arc::clone(session))
     }
 
@@ -184,10 +224,17 @@ impl HttpSessions {
     }
 
     /// Removes idle sessions and those whose clients have lost access.
-    fn remove_expired(&self, clients: &ClientRegistry) -> Vec<Arc<HttpSession>> {
-        let is_gone = clients.revoked_key_check(now());
+    fn remove_expired(
+        &self,
+        clients: &ClientRegistry,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Vec<Arc<HttpSession>> {
+        let is_revoked = clients.revoked_key_check(now);
         let mut all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
-        let expired = all.extract_if(.., |_, session| session.is_idle() || is_gone(&session.owner));
+        let expired = all.extract_if(.., |_, session| {
+            session.is_idle() || is_revoked(&session.owner) || session.has_lost_access(policy, now)
+        });
         expired.map(|(_, session)| session).collect()
     }
 }
@@ -197,14 +244,15 @@ fn is_client_opened(id: &str) -> bool {
     !id.starts_with(STATELESS_ID_PREFIX)
 }
 
-/// Collects the messages to the client that are not answers.
-async fn collect_notices(session: std::sync::Weak<HttpSession>) {
+/// Collects the messages to the client that are not answers, until the session ends.
+async fn collect_notices(session: Arc<HttpSession>) {
     loop {
-        let Some(open) = session.upgrade() else { return };
-        let line = tokio::time::timeout(SWEEP_INTERVAL, open.messages.next_notice()).await;
-        if let Ok(line) = line {
-            open.notices.push(line);
-        }
+        let line = tokio::select! {
+            biased;
+            () = session.ended() => return,
+            line = session.messages.next_notice() => line,
+        };
+        session.notices.push(line);
     }
 }
 
@@ -212,8 +260,11 @@ async fn collect_notices(session: std::sync::Weak<HttpSession>) {
 pub(super) async fn sweep_sessions(gateway: Arc<HttpGateway>) {
     loop {
         tokio::time::sleep(SWEEP_INTERVAL).await;
-        for session in gateway.sessions.remove_expired(&gateway.clients) {
-            session.messages.end().await;
-        }
+        let policy = gateway.server.policy();
+        let expired = gateway.sessions.remove_expired(&gateway.clients, policy.policy(), now());
+        expired.into_iter().for_each(HttpSession::end);
     }
 }
+
+#[cfg(test)]
+mod tests;

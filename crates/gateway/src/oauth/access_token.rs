@@ -32,28 +32,38 @@ pub(crate) struct VerifiedToken {
     pub(crate) identity: TokenIdentity,
     /// The client that the token was issued to, if it says.
     pub(crate) client_id: Option<String>,
-    /// When the token expires.
-    pub(crate) expires: Timestamp,
+    /// When the token expires, if it says.
+    pub(crate) expires: Option<Timestamp>,
+}
+
+/// Whether a token must say when it expires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ExpiryClaim {
+    Required,
+    /// Its issuer is asked about it again and again.
+    Optional,
 }
 
 impl ExpectedClaims<'_> {
-    /// Checks the claims of a token whose issuer is already established. A token without `exp` is
-    /// valid until `default_expiry`, or invalid without one.
+    /// Checks the claims of a token whose issuer is already established.
     pub(super) fn check(
         &self,
         claims: &Map<String, Value>,
-        default_expiry: Option<Timestamp>,
+        expiry: ExpiryClaim,
     ) -> Result<VerifiedToken, TokenError> {
         if !self.has_audience(claims.get("aud")) {
             return Err(TokenError::Invalid("it is for another server"));
         }
         let expires = match claims.get("exp") {
-            Some(exp) => parse_numeric_date(exp)
-                .ok_or(TokenError::Malformed("its end is not a time"))?
-                .after(self.leeway),
-            None => default_expiry.ok_or(TokenError::Invalid("it has no end"))?,
+            Some(exp) => {
+                let end = parse_numeric_date(exp);
+                let end = end.ok_or(TokenError::Malformed("its end is not a time"))?;
+                Some(end.after(self.leeway))
+            }
+            None if expiry == ExpiryClaim::Optional => None,
+            None => return Err(TokenError::Invalid("it has no end")),
         };
-        if self.now >= expires {
+        if expires.is_some_and(|expires| self.now >= expires) {
             return Err(TokenError::Invalid("it has ended"));
         }
         for name in ["nbf", "iat"] {
@@ -155,7 +165,7 @@ mod tests {
             leeway: Duration::from_secs(60),
             now: Timestamp::from_micros(NOW * 1_000_000),
         };
-        expected.check(&claims, None)
+        expected.check(&claims, ExpiryClaim::Required)
     }
 
     #[test]
@@ -190,6 +200,20 @@ mod tests {
         ] {
             assert!(check(broken.clone()).is_err(), "{broken}");
         }
+    }
+
+    #[test]
+    fn only_an_issuer_that_is_asked_may_leave_out_the_end_of_a_token() {
+        let claims = json!({"aud": "https://gate.example/mcp", "sub": "ana"});
+        let expected = ExpectedClaims {
+            issuer: &TrustedIssuer::new("https://login.example"),
+            resource: "https://gate.example/mcp",
+            leeway: Duration::ZERO,
+            now: Timestamp::from_micros(NOW * 1_000_000),
+        };
+        let check = |expiry| expected.check(claims.as_object().unwrap(), expiry);
+        assert!(check(ExpiryClaim::Required).is_err());
+        assert_eq!(check(ExpiryClaim::Optional).unwrap().expires, None);
     }
 
     #[test]

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use tokio::sync::OnceCell;
 use tokio::time::Instant;
-use weaver_drivers::oauth::{OAuthError, OAuthHttpClient};
+use weaver_drivers::oauth::{AuthorizationServer, OAuthError, OAuthHttpClient};
 use weaver_policy::TrustedIssuer;
 
-use super::access_token::{ExpectedClaims, VerifiedToken};
+use super::access_token::{ExpectedClaims, ExpiryClaim, VerifiedToken};
 use super::error::TokenError;
 use crate::config::IntrospectionClient;
 
@@ -20,6 +21,8 @@ const CACHE_LIFETIME: Duration = Duration::from_secs(30);
 /// How long a refusal is cached. It spares the issuer a client that repeats a token that is not
 /// valid, and is so short that a token that becomes valid is soon accepted.
 const REFUSAL_LIFETIME: Duration = Duration::from_secs(5);
+/// How long an endpoint that could not be found is not looked for again.
+const FAILURE_PAUSE: Duration = Duration::from_secs(5);
 /// The most cached answers, and the most cached refusals. They are separate, so that somebody who
 /// makes up tokens displaces no valid one.
 const MAX_CACHED: usize = 1_000;
@@ -78,7 +81,8 @@ impl IntrospectionCache {
     ) -> Result<VerifiedToken, TokenError> {
         let digest: TokenDigest = Sha256::digest(token.as_bytes()).into();
         let accepted = lock(&self.accepted).find(&digest);
-        if let Some(accepted) = accepted.filter(|accepted| expected.now < accepted.expires) {
+        let is_valid = |token: &VerifiedToken| token.expires.is_none_or(|end| expected.now < end);
+        if let Some(accepted) = accepted.filter(is_valid) {
             return Ok(accepted);
         }
         if let Some(refused) = lock(&self.refused).find(&digest) {
@@ -139,8 +143,37 @@ impl Introspector<'_> {
         if !claims.get("token_type").is_none_or(bearer) {
             return Err(TokenError::Invalid("it is not a bearer token"));
         }
-        // A token without an expiry is accepted for as long as the answer is cached.
-        expected.check(claims, Some(expected.now.after(CACHE_LIFETIME)))
+        expected.check(claims, ExpiryClaim::Optional)
+    }
+}
+
+/// The introspection endpoint of one issuer, once it is known.
+#[derive(Default)]
+pub(super) struct IntrospectionEndpoint {
+    known: OnceCell<String>,
+    last_failure: Mutex<Option<(Instant, TokenError)>>,
+}
+
+impl IntrospectionEndpoint {
+    /// The endpoint. While it could not be found a moment ago, that is the answer, so that an
+    /// issuer that cannot be reached does not delay every token of another.
+    pub(super) async fn find<F>(&self, find: impl FnOnce() -> F) -> Result<&str, TokenError>
+    where
+        F: Future<Output = Result<String, TokenError>>,
+    {
+        let attempt = || async {
+            if let Some((at, error)) = &*lock(&self.last_failure)
+                && at.elapsed() < FAILURE_PAUSE
+            {
+                return Err(error.clone());
+            }
+            let found = find().await;
+            if let Err(error) = &found {
+                *lock(&self.last_failure) = Some((Instant::now(), error.clone()));
+            }
+            found
+        };
+        self.known.get_or_try_init(attempt).await.map(String::as_str)
     }
 }
 
@@ -152,8 +185,7 @@ pub(super) async fn endpoint(
     if let Some(endpoint) = &issuer.introspection_endpoint {
         return Ok(endpoint.clone());
     }
-    let server =
-        weaver_drivers::oauth::AuthorizationServer::discover(http_client, &issuer.issuer).await;
+    let server = AuthorizationServer::discover(http_client, &issuer.issuer).await;
     let server = server.map_err(TokenError::Unavailable)?;
     server.introspection_endpoint.ok_or(TokenError::Unavailable(OAuthError::Document {
         what: DOCUMENT_NAME,
@@ -161,10 +193,10 @@ pub(super) async fn endpoint(
     }))
 }
 
-pub(super) type EndpointCell = tokio::sync::OnceCell<String>;
-
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     #[test]
@@ -183,5 +215,29 @@ mod tests {
         assert_eq!(cache.find(&digest(0)), None);
         cache.insert(digest(MAX_CACHED), MAX_CACHED, Duration::from_secs(3_600));
         assert_eq!((cache.0.len(), cache.find(&digest(MAX_CACHED))), (1, Some(MAX_CACHED)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_endpoint_that_is_not_found_is_left_alone_for_a_moment() {
+        let (endpoint, attempts) = (IntrospectionEndpoint::default(), Cell::new(0));
+        let attempt = |found: Result<String, TokenError>| {
+            let attempts = &attempts;
+            async move {
+                attempts.set(attempts.get() + 1);
+                found
+            }
+        };
+        let failure = TokenError::Invalid("it is away");
+        let mut found = Vec::new();
+        for _ in 0..3 {
+            found.push(endpoint.find(|| attempt(Err(failure.clone()))).await);
+        }
+        assert_eq!((found, attempts.get()), (vec![Err(failure.clone()); 3], 1));
+        tokio::time::advance(FAILURE_PAUSE).await;
+        for _ in 0..3 {
+            let found = endpoint.find(|| attempt(Ok("https://a.example".to_owned()))).await;
+            assert_eq!(found, Ok("https://a.example"));
+        }
+        assert_eq!(attempts.get(), 2);
     }
 }

@@ -1,6 +1,6 @@
 //! The runtime state of one trusted issuer.
 
-use super::introspection::{EndpointCell, IntrospectionCache};
+use super::introspection::{IntrospectionCache, IntrospectionEndpoint};
 use super::key_set::KeySet;
 
 /// The keys and cached answers of one trusted issuer. They are dropped when the policy changes what
@@ -9,5 +9,5 @@ use super::key_set::KeySet;
 pub(super) struct IssuerState {
     pub(super) keys: KeySet,
     pub(super) introspections: IntrospectionCache,
-    pub(super) introspection_endpoint: EndpointCell,
+    pub(super) introspection_endpoint: IntrospectionEndpoint,
 }

@@ -9,8 +9,8 @@ use weaver_drivers::oauth::{AllowedAddresses, OAuthHttpClient};
 use weaver_policy::{Policy, TrustedIssuer};
 use weaver_types::Timestamp;
 
-use super::access_token::ExpectedClaims;
 pub(crate) use super::access_token::VerifiedToken;
+use super::access_token::{ExpectedClaims, ExpiryClaim};
 use super::error::TokenError;
 use super::introspection::{self, Introspector};
 use super::issuer::IssuerState;
@@ -75,7 +75,7 @@ impl ResourceServer {
         // The claims are checked before the signature, since that costs nothing: a token for
         // another server never causes a fetch of keys. A forged token gains nothing, as its
         // signature is still verified.
-        let verified = expected.check(jwt.unverified_claims(), None)?;
+        let verified = expected.check(jwt.unverified_claims(), ExpiryClaim::Required)?;
         let state = self.issuer_state(name, trusted);
         state.keys.verify(&self.http_client, trusted, &jwt).await?;
         Ok(verified)
@@ -97,11 +97,15 @@ impl ResourceServer {
                 continue;
             };
             let state = self.issuer_state(name, trusted);
-            let endpoint = || introspection::endpoint(&self.http_client, trusted);
-            let endpoint = state.introspection_endpoint.get_or_try_init(endpoint).await?;
-            let introspector = Introspector { http_client: &self.http_client, endpoint, client };
-            let expected = self.expected_claims(trusted, now);
-            match state.introspections.verify(&introspector, &expected, token).await {
+            let introspected = async {
+                let endpoint = || introspection::endpoint(&self.http_client, trusted);
+                let endpoint = state.introspection_endpoint.find(endpoint).await?;
+                let http_client = &self.http_client;
+                let introspector = Introspector { http_client, endpoint, client };
+                let expected = self.expected_claims(trusted, now);
+                state.introspections.verify(&introspector, &expected, token).await
+            };
+            match introspected.await {
                 Ok(verified) => return Ok(verified),
                 // Another issuer may know the token. If none does, an issuer that could not be
                 // asked determines the error.

@@ -3,10 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
+use tokio::sync::Mutex;
 use weaver_drivers::{HttpPoster, PostError};
 use weaver_trace_store::checkpoint::{CheckpointError, MAX_NOTE_BYTES, SignedNote};
 use weaver_types::BoxFuture;
@@ -56,7 +57,7 @@ pub(super) fn from_config(
     let timeout = target.timeout;
     Ok(match &target.location {
         config::CheckpointTarget::File(path) => {
-            Arc::new(FileTarget { path: path.clone(), writing: Arc::default() })
+            Arc::new(FileTarget { path: path.clone(), writing: Arc::default(), timeout })
         }
         config::CheckpointTarget::Command(words) => {
             Arc::new(CommandTarget { words: words.clone(), folder, timeout })
@@ -69,8 +70,21 @@ pub(super) fn from_config(
 
 struct FileTarget {
     path: PathBuf,
-    /// One write at a time: a delivery that timed out may still be writing.
+    /// One write at a time: a delivery that timed out may still be writing. Later ones wait for it
+    /// without a thread.
     writing: Arc<Mutex<()>>,
+    timeout: Duration,
+}
+
+impl FileTarget {
+    async fn write(&self, text: String) -> Result<(), PublishError> {
+        let (path, turn) = (self.path.clone(), Arc::clone(&self.writing).lock_owned().await);
+        let written = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            checkpoint_file::replace(&path, &text)
+        });
+        written.await.map_err(io::Error::other).flatten().map_err(PublishError::File)
+    }
 }
 
 impl Target for FileTarget {
@@ -78,15 +92,10 @@ impl Target for FileTarget {
         &'a self,
         note: &'a SignedNote,
     ) -> BoxFuture<'a, Result<Option<SignedNote>, PublishError>> {
-        let (path, text, writing) =
-            (self.path.clone(), note.to_string(), Arc::clone(&self.writing));
+        let text = note.to_string();
         Box::pin(async move {
-            let written = tokio::task::spawn_blocking(move || {
-                let _turn = writing.lock();
-                checkpoint_file::replace(&path, &text)
-            });
-            let written = written.await;
-            written.map_err(io::Error::other).flatten().map_err(PublishError::File)?;
+            let outcome = tokio::time::timeout(self.timeout, self.write(text)).await;
+            outcome.map_err(|_| PublishError::TimedOut(self.timeout))??;
             Ok(None)
         })
     }
@@ -157,5 +166,31 @@ impl Target for HttpTarget {
                 Err(PublishError::WrongCheckpoint)
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTE: &str = "log\n1\nAAAA\n\n\u{2014} log AAAAAAAA\n";
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_that_cannot_be_written_in_time_is_a_failure_and_may_be_written_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint.txt");
+        let (writing, timeout) = (Arc::<Mutex<()>>::default(), Duration::from_secs(5));
+        let target = FileTarget { path: path.clone(), writing: Arc::clone(&writing), timeout };
+        let note = SignedNote::parse(NOTE.as_bytes()).unwrap();
+        // An earlier write that does not end, as on a server of files that is gone.
+        let hanging = writing.lock_owned().await;
+        let failed = tokio::time::timeout(2 * timeout, target.publish(&note)).await;
+        let failed = failed.expect("it ends").unwrap_err();
+        assert!(matches!(failed, PublishError::TimedOut(limit) if limit == timeout), "{failed}");
+        assert!(!path.exists());
+        drop(hanging);
+        tokio::time::resume();
+        assert!(target.publish(&note).await.unwrap().is_none());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), note.to_string());
     }
 }

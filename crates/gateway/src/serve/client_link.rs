@@ -150,6 +150,11 @@ impl ClientLink {
         ListenerGuard { link: Arc::clone(self) }
     }
 
+    /// Whether some stream delivers notifications to the client.
+    pub(crate) fn has_listener(&self) -> bool {
+        self.listener_count.borrow().is_none_or(|count| count > 0)
+    }
+
     /// Completes once some stream delivers notifications to the client.
     async fn wait_for_listener(&self) {
         let mut listeners = self.listener_count.subscribe();

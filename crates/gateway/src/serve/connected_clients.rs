@@ -143,7 +143,7 @@ impl ConnectedClients {
     /// The clients of an audience with a call in flight at a server, or else all that are connected.
     fn candidates<'t>(
         &self,
-        table: &'t ActiveClientTable,
+        table: &'t ConnectedClientTable,
         server: &UpstreamName,
         audience: &Audience,
     ) -> Vec<&'t ActiveClient> {

@@ -125,6 +125,11 @@ pub(crate) fn parse(line: &[u8]) -> ClientMessage {
 }
 
 impl ClientMessage {
+    /// Whether it is answered. What is not acceptable is answered with the reason.
+    pub(crate) fn is_answered(&self) -> bool {
+        matches!(self, Self::Request(_) | Self::Malformed { .. })
+    }
+
     /// The error for a line that is no request; `None` for a request.
     pub(crate) fn non_request_refusal(line: &[u8]) -> Option<Vec<u8>> {
         match parse(line) {

@@ -6,17 +6,18 @@
 //! state and its answers. Every question was decided by the policy before, as for any client.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 use weaver_drivers::mcp;
 use weaver_types::{OsRandom, random_text};
 
 use super::message::{Request, RpcError, code};
+use super::request_limits::RequestPermits;
 
 /// The most parked calls of one client.
 const MAX_PARKED: usize = 64;
@@ -49,9 +50,6 @@ pub(crate) struct RunningCall {
     open_questions: BTreeMap<String, Question>,
     question_count: usize,
 }
-
-/// The permits a request holds of its client's limits, until it is answered.
-pub(crate) type RequestPermits = Arc<[OwnedSemaphorePermit; 2]>;
 
 /// The next event of a running request.
 pub(crate) enum CallStep {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 use super::call::CallOptions;
 use super::client::Client;
@@ -14,17 +14,12 @@ use super::dispatch::{self, Session};
 use super::in_flight_requests::{InFlightRequests, RequestCancellation};
 use super::lines::{MAX_LINE_BYTES, Outbox};
 use super::message::{self, ClientMessage, Request, RpcError, code};
-use super::parked_calls::{self, CallStep, RequestIdentity, RequestPermits, RunningCall};
+use super::parked_calls::{self, CallStep, RequestIdentity, RunningCall};
 use super::progress_notification;
 use super::progress_reporter::ProgressReporter;
-use super::server_requests;
+use super::request_limits::{RequestLimits, RequestPermits};
 use super::task::Task;
 use crate::telemetry::TraceParent;
-
-/// The most requests in flight.
-const MAX_IN_FLIGHT: u32 = 256;
-/// The most kibibytes of request lines in flight.
-const MAX_KIB: u32 = 64 * 1024;
 
 /// The methods that call a server. Cancelling one of them cancels the call there.
 const CALL_METHODS: [&str; 4] =
@@ -37,32 +32,36 @@ pub(crate) struct Requests {
     open: Arc<InFlightRequests>,
     /// Counts the standalone requests.
     standalone_count: AtomicU64,
-    request_permits: Arc<Semaphore>,
-    kib_permits: Arc<Semaphore>,
+    limits: RequestLimits,
 }
 
 impl Requests {
     pub(crate) fn new(client: Arc<Client>, session: Arc<Session>) -> Self {
-        let semaphore = |permits: u32| Arc::new(Semaphore::new(permits as usize));
-        let (request_permits, kib_permits) = (semaphore(MAX_IN_FLIGHT), semaphore(MAX_KIB));
         let (open, standalone_count) = (Arc::default(), AtomicU64::default());
-        Self { client, session, open, standalone_count, request_permits, kib_permits }
+        Self { client, session, open, standalone_count, limits: RequestLimits::default() }
     }
 
-    /// Processes a line; its answers go to `outbox`.
-    pub(crate) async fn take(&self, line: &[u8], outbox: &Outbox, streaming: ResponseStreaming) {
-        self.dispatch(line, outbox, RequestConnection::Shared(streaming)).await;
+    /// Processes a line; its answers go to `outbox`. False when it has none.
+    pub(crate) async fn take(
+        &self,
+        line: &[u8],
+        outbox: &Outbox,
+        streaming: ResponseStreaming,
+    ) -> bool {
+        self.dispatch(line, outbox, RequestConnection::Shared(streaming)).await
     }
 
     /// Processes a standalone message on a connection of its own (2026-07-28 over HTTP). Other
     /// clients may use the same id at the same time, and closing the connection cancels the
-    /// request.
-    pub(crate) async fn take_standalone(&self, line: &[u8], outbox: &Outbox) {
-        self.dispatch(line, outbox, RequestConnection::Own).await;
+    /// request. False when it has no answer.
+    pub(crate) async fn take_standalone(&self, line: &[u8], outbox: &Outbox) -> bool {
+        self.dispatch(line, outbox, RequestConnection::Own).await
     }
 
-    async fn dispatch(&self, line: &[u8], outbox: &Outbox, connection: RequestConnection) {
-        match message::parse(line) {
+    async fn dispatch(&self, line: &[u8], outbox: &Outbox, connection: RequestConnection) -> bool {
+        let message = message::parse(line);
+        let is_answered = message.is_answered();
+        match message {
             ClientMessage::Response { id, answer } => self.client.link.deliver_answer(&id, answer),
             ClientMessage::Malformed { id, error } => {
                 let _ = outbox.send(message::answer(&id, Err(error))).await;
@@ -75,6 +74,7 @@ impl Requests {
                 self.begin(request, arrival, outbox).await;
             }
         }
+        is_answered
     }
 
     /// Answers a line that was too long to be read.
@@ -92,7 +92,7 @@ impl Requests {
 
     /// Waits until no request is in flight.
     pub(crate) async fn wait_until_idle(&self) {
-        let _ = self.request_permits.acquire_many(MAX_IN_FLIGHT).await;
+        self.limits.wait_until_idle().await;
     }
 
     /// The protocol state of the session.
@@ -102,7 +102,7 @@ impl Requests {
 
     /// The number of requests in flight.
     pub(crate) fn in_flight(&self) -> usize {
-        (MAX_IN_FLIGHT as usize).saturating_sub(self.request_permits.available_permits())
+        self.limits.in_flight()
     }
 
     /// Handles a notification. Cancelling a call abandons it: the server is notified, the log
@@ -115,11 +115,11 @@ impl Requests {
                 self.client.link.mark_initialized();
                 // A server that asked for roots before this client connected got none.
                 if self.client.link.session_capability("roots").is_some() {
-                    server_requests::tell_roots_changed(&self.client.gateway);
+                    self.client.gateway.upstreams.roots_changes.report();
                 }
             }
             ("notifications/roots/list_changed", _) => {
-                server_requests::tell_roots_changed(&self.client.gateway);
+                self.client.gateway.upstreams.roots_changes.report();
             }
             _ => {}
         }
@@ -129,7 +129,7 @@ impl Requests {
         let refuse = |problem: &str| {
             message::answer(&request.id, Err(RpcError::new(code::INVALID_REQUEST, problem)))
         };
-        let Some(permits) = self.try_reserve(arrival.bytes) else {
+        let Some(permits) = self.limits.try_reserve(arrival.bytes) else {
             let _ = outbox.send(refuse("too many requests at once; wait for answers")).await;
             return;
         };
@@ -161,13 +161,6 @@ impl Requests {
         } else {
             tokio::spawn(task.run(request));
         }
-    }
-
-    fn try_reserve(&self, bytes: usize) -> Option<RequestPermits> {
-        let kib = u32::try_from(bytes / 1024).ok()?.saturating_add(1);
-        let request_permit = Arc::clone(&self.request_permits).try_acquire_owned().ok()?;
-        let kib_permit = Arc::clone(&self.kib_permits).try_acquire_many_owned(kib).ok()?;
-        Some(Arc::new([request_permit, kib_permit]))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc::{self, WeakSender};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weaver_policy::{PolicySet, TokenIdentity};
@@ -124,6 +124,7 @@ impl Server {
             tokio::spawn(protected_file_watch::watch(Arc::clone(&gateway))),
             tokio::spawn(watch_runs(Arc::clone(&gateway))),
             tokio::spawn(server_requests::serve(Arc::clone(&gateway))),
+            tokio::spawn(server_requests::forward_roots_changes(Arc::clone(&gateway))),
         ];
         let background_tasks = background_tasks.into_iter().chain(pruning).collect();
         let sessions = Arc::new(OpenSessions::default());
@@ -263,31 +264,17 @@ impl Server {
     /// clients send nothing more; requests in flight are answered first, but waits for approvals
     /// end: an approval request lives on in the store.
     ///
-    /// False when sessions are left after `patience`.
+    /// False when sessions are left after `patience`, for example of a client that reads nothing.
     pub async fn drain(&self, farewell: AfterShutdown, patience: Duration) -> bool {
         let line =
             message::notification_with(DRAINING_METHOD, serde_json::json!({ "then": farewell }));
-        for session in self.sessions.all() {
-            let announcements = session.announcements.as_ref().and_then(WeakSender::upgrade);
-            if let Some(announcements) = announcements {
-                let _ = announcements.send(line.clone()).await;
-            }
-            if let Some(requests) = session.requests.upgrade() {
-                requests.stop_waiting();
-            }
-        }
-        self.sessions_over(patience).await
+        self.sessions.drain(&line, patience).await
     }
 
     /// Waits until no session is left; false when some are left after `patience`. A message session
     /// counts as finished when nothing is in flight.
     pub async fn sessions_over(&self, patience: Duration) -> bool {
-        let all_finished = async {
-            while !self.sessions.are_finished() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        tokio::time::timeout(patience, all_finished).await.is_ok()
+        tokio::time::timeout(patience, self.sessions.wait_until_finished()).await.is_ok()
     }
 
     /// True while a client is connected, or a request waits for an answer.

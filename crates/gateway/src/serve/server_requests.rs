@@ -53,13 +53,13 @@ pub(crate) async fn serve(gateway: Arc<Gateway>) {
     }
 }
 
-/// Notifies every server that the roots changed.
-pub(crate) fn tell_roots_changed(gateway: &Arc<Gateway>) {
-    let gateway = Arc::clone(gateway);
-    tokio::spawn(async move {
+/// Notifies every server of changed roots, for as long as the gateway serves.
+pub(crate) async fn forward_roots_changes(gateway: Arc<Gateway>) {
+    let tell = || async {
         let all = gateway.upstreams.servers().map(|upstream| upstream.tell_roots_changed());
         futures_util::future::join_all(all).await;
-    });
+    };
+    gateway.upstreams.roots_changes.notify_servers(tell).await;
 }
 
 /// A request of a server.

@@ -75,7 +75,7 @@ impl StreamSession {
             };
             match line {
                 Ok(Some(Line::Complete(line))) => {
-                    self.requests.take(&line, &self.outbox, ResponseStreaming::Streamed).await
+                    self.requests.take(&line, &self.outbox, ResponseStreaming::Streamed).await;
                 }
                 Ok(Some(Line::TooLong)) => self.requests.refuse_too_long(&self.outbox).await,
                 Ok(None) => return Ok(()),

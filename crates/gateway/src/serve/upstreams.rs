@@ -22,6 +22,7 @@ use super::managed_server::{
 };
 use super::own_tools;
 use super::pending_relays::PendingRelays;
+use super::roots_changes::RootsChanges;
 use super::server_events::{InstanceRef, LogMessage, ServerEvents};
 use super::server_feature::ServerFeatures;
 use super::target_client::TargetClient;
@@ -34,6 +35,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) struct Upstreams {
     pub(crate) events: ServerEvents,
     pub(crate) connected_clients: ConnectedClients,
+    pub(crate) roots_changes: RootsChanges,
     pub(crate) relays: Arc<PendingRelays>,
     features: ArcSwap<FeatureSnapshot>,
     prompt_names: PromptNames,
@@ -73,6 +75,7 @@ impl Upstreams {
         Self {
             events,
             connected_clients,
+            roots_changes: RootsChanges::default(),
             relays,
             features,
             prompt_names,

@@ -379,7 +379,7 @@ fn a_checkpoint_whose_signature_is_wrong_is_refused_before_the_log_is_read() {
     let trust = TrustPolicy::new(key(&ledger.head().unwrap().log, 1));
     let mut signature = note.signatures()[0].clone();
     signature.bytes[0] ^= 1;
-    let forged = SignedNote::unsigned(note.text().to_owned()).with(signature);
+    let forged = note.with(signature);
     let mut pages = 0;
     let found =
         verify_against(&ledger, TrustAnchor::Checkpoint(&forged, &trust), &mut |_, _| pages += 1);

@@ -83,14 +83,14 @@ fn an_event_to_which_its_number_does_not_lead_is_named() {
     drop(ledger);
     assert_eq!(verdict(&path, None), Ok(()));
     let db = Connection::open(&path).unwrap();
-    let root: usize = db
+    let root: u32 = db
         .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'events'", [], |row| row.get(0))
         .unwrap();
     drop(db);
     let mut bytes = std::fs::read(&path).unwrap();
     let short =
         |bytes: &[u8], at: usize| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
-    let page = (root - 1) * short(&bytes, 16);
+    let page = (root as usize - 1) * short(&bytes, 16);
     assert_eq!(bytes[page], 5, "an interior page of a table");
     // The first cell: a page number of four bytes, and a key, which is one byte if it is below 128.
     let key = page + short(&bytes, page + 12) + 4;

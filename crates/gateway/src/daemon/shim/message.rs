@@ -31,18 +31,30 @@ impl<'a> Envelope<'a> {
         self.method.as_deref()
     }
 
-    /// The id of a request.
-    pub(super) fn request_id(&self) -> Option<&'a str> {
+    /// The id of a request. A request without a valid one is answered at once, under no id.
+    pub(super) fn request_id(&self) -> Option<String> {
         self.method.as_ref()?;
-        self.id.map(RawValue::get)
+        self.id.and_then(canonical_id)
     }
 
     /// The id of an answer.
-    pub(super) fn answer_id(&self) -> Option<&'a str> {
+    pub(super) fn answer_id(&self) -> Option<String> {
         match self.method {
             Some(_) => None,
-            None => self.id.map(RawValue::get),
+            None => self.id.and_then(canonical_id),
         }
+    }
+
+    /// The id of the request that this notification cancels.
+    pub(super) fn cancelled_id(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Params<'a> {
+            #[serde(borrow, rename = "requestId")]
+            request_id: &'a RawValue,
+        }
+        let is_cancellation = self.id.is_none() && self.method() == Some("notifications/cancelled");
+        let params = self.params.filter(|_| is_cancellation)?;
+        canonical_id(serde_json::from_str::<Params<'_>>(params.get()).ok()?.request_id)
     }
 
     /// What follows the daemon's end, if this is the daemon's announcement that it ends.
@@ -54,6 +66,12 @@ impl<'a> Envelope<'a> {
         let params = self.params.filter(|_| self.method() == Some(DRAINING_METHOD))?;
         serde_json::from_str::<Params>(params.get()).ok().map(|params| params.then)
     }
+}
+
+/// A request id in JSON, the same for every way to write it; `None` for what is no valid id.
+fn canonical_id(id: &RawValue) -> Option<String> {
+    let id: Value = serde_json::from_str(id.get()).ok()?;
+    (id.is_string() || id.is_i64() || id.is_u64()).then(|| id.to_string())
 }
 
 /// True for a request that may be sent again if it is unknown whether it arrived.
@@ -77,8 +95,8 @@ pub(super) fn is_repeatable(method: &str) -> bool {
 
 /// The answer to a call that may or may not have run.
 pub(super) fn outcome_unknown_answer(id: &str) -> Vec<u8> {
-    let message = "outcome_unknown: the gateway ended while this call was under way, and was \
-                   started again. The call may have run. Look at its effect before you repeat it.";
+    let message = "outcome_unknown: the gateway ended while this call was under way. The call may \
+                   have run. Look at its effect before you repeat it.";
     let (verdict, reason) = ("deny", "outcome_unknown");
     let body = json!({ "verdict": verdict, "reason": reason, "message": message });
     // As text only, because the schema of the tool's results is unknown here.
@@ -124,9 +142,9 @@ mod tests {
     fn requests_answers_and_notices_are_told_apart() {
         let request =
             Envelope::parse(br#"{"jsonrpc":"2.0","id":"a\u0062","method":"ping"}"#).unwrap();
-        assert_eq!((request.request_id(), request.answer_id()), (Some("\"a\\u0062\""), None));
+        assert_eq!((request.request_id(), request.answer_id()), (Some("\"ab\"".to_owned()), None));
         let answer = Envelope::parse(br#"{"id":7,"result":{"method":"x"}}"#).unwrap();
-        assert_eq!((answer.request_id(), answer.answer_id()), (None, Some("7")));
+        assert_eq!((answer.request_id(), answer.answer_id()), (None, Some("7".to_owned())));
         let notice = Envelope::parse(br#"{"method":"notifications/progress"}"#).unwrap();
         assert_eq!((notice.request_id(), notice.answer_id()), (None, None));
         assert!(Envelope::parse(b"[1]").is_none());
@@ -148,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_json_under_the_id_as_it_came() {
+    fn answers_are_json_under_the_id() {
         for line in [
             outcome_unknown_answer("\"x\""),
             unavailable_answer("7", "daemon.start", "no \"disk\""),

@@ -1,7 +1,7 @@
 //! A shim's session: its connection to the daemon, and unanswered requests.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -50,9 +50,12 @@ struct State {
     link: DaemonLink,
     /// The next connection to read.
     reader: Option<BufReader<UnixStream>>,
+    /// The unanswered requests, by their ids in JSON.
     open: BTreeMap<String, OpenRequest>,
     setup: SessionSetup,
     client_closed: bool,
+    /// What the client reads.
+    output: Box<dyn Write + Send>,
     output_failed: bool,
 }
 
@@ -91,13 +94,15 @@ enum OpenRequest {
 }
 
 impl Session {
-    pub(super) fn new(connect: ConnectFn) -> Self {
+    /// A session that is not connected yet. Answers are written to `output`.
+    pub(super) fn new(connect: ConnectFn, output: Box<dyn Write + Send>) -> Self {
         let state = State {
             link: DaemonLink::NotConnected,
             reader: None,
             open: BTreeMap::new(),
             setup: SessionSetup::default(),
             client_closed: false,
+            output,
             output_failed: false,
         };
         Self { connect, state: Mutex::new(state), changed: Condvar::new() }
@@ -224,7 +229,7 @@ impl Session {
                 if id == RESUME_ID {
                     return;
                 }
-                state.open.remove(id);
+                state.open.remove(&id);
             }
         }
         state.write_to_client(line);
@@ -241,6 +246,7 @@ impl Session {
                     since: Instant::now(),
                     next: ConnectMode::ExistingOnly,
                 };
+                state.answer_lost_calls();
                 state.refuse_open_requests();
             }
             _ => {
@@ -272,6 +278,10 @@ impl State {
     fn note_request(&mut self, line: &[u8]) {
         let Some(envelope) = Envelope::parse(line) else { return };
         self.setup.record(&envelope);
+        if let Some(id) = envelope.cancelled_id() {
+            // The daemon does not answer it.
+            self.open.remove(&id);
+        }
         let (Some(id), Some(method)) = (envelope.request_id(), envelope.method()) else { return };
         if self.open.len() >= MAX_OPEN_REQUESTS {
             // The daemon refuses more than this anyway; an unrecorded request is merely not
@@ -289,7 +299,7 @@ impl State {
             }
             _ => OpenRequest::NotResendable,
         };
-        self.open.insert(id.to_owned(), request);
+        self.open.insert(id, request);
     }
 
     /// The daemon is about to end: sent requests are still answered, later ones wait.
@@ -300,19 +310,27 @@ impl State {
         }
     }
 
+    /// Answers the calls that a daemon left unanswered. Each may have run.
+    fn answer_lost_calls(&mut self) {
+        for (id, _) in self.take_open(|request| matches!(request, OpenRequest::Call)) {
+            self.write_to_client(&message::outcome_unknown_answer(&id));
+        }
+    }
+
     /// Answers the requests that cannot be sent again.
     fn answer_unresendable(&mut self) {
-        let (again, lost): (BTreeMap<_, _>, BTreeMap<_, _>) = std::mem::take(&mut self.open)
-            .into_iter()
-            .partition(|(_, request)| matches!(request, OpenRequest::Resendable(_)));
-        self.open = again;
-        for (id, request) in lost {
-            let answer = match request {
-                OpenRequest::Call => message::outcome_unknown_answer(&id),
-                _ => message::unavailable_answer(&id, "daemon.ended", ENDED_MESSAGE),
-            };
-            self.write_to_client(&answer);
+        self.answer_lost_calls();
+        for (id, _) in self.take_open(|request| matches!(request, OpenRequest::NotResendable)) {
+            self.write_to_client(&message::unavailable_answer(&id, "daemon.ended", ENDED_MESSAGE));
         }
+    }
+
+    /// Removes the open requests of a kind.
+    fn take_open(&mut self, kind: fn(&OpenRequest) -> bool) -> BTreeMap<String, OpenRequest> {
+        let all = std::mem::take(&mut self.open);
+        let (taken, left) = all.into_iter().partition(|(_, request)| kind(request));
+        self.open = left;
+        taken
     }
 
     /// Restores the session on a new connection, and sends open requests again.
@@ -347,7 +365,8 @@ impl State {
         };
     }
 
-    /// Answers all open requests with the reason why there is no daemon.
+    /// Answers all open requests with the reason why there is no daemon. None of them may be a call
+    /// that a daemon was sent.
     fn refuse_open_requests(&mut self) {
         let (code, problem) = match &self.link {
             DaemonLink::Unavailable { code, problem, .. } => (code.clone(), problem.clone()),
@@ -360,9 +379,11 @@ impl State {
 
     /// Writes a line to the client.
     fn write_to_client(&mut self, line: &[u8]) {
-        let mut output = io::stdout().lock();
-        if output.write_all(line).and_then(|()| output.flush()).is_err() {
+        if self.output.write_all(line).and_then(|()| self.output.flush()).is_err() {
             self.output_failed = true;
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::time::timeout;
 use weaver_agent_kernel::Driver;
 use weaver_drivers::mcp::{Connection, LogLevel, ServerList, Upstream};
@@ -121,11 +122,13 @@ impl ManagedServer {
 
     /// Notifies all instances that the roots changed.
     pub(crate) async fn tell_roots_changed(&self) {
-        for upstream in self.instances.dedicated().iter().chain([&self.upstream()]) {
+        let (dedicated, primary) = (self.instances.dedicated(), self.upstream());
+        let all = dedicated.iter().chain([&primary]).map(|upstream| async move {
             if let Err(error) = upstream.tell_roots_changed().await {
                 tracing::debug!(upstream = %self.name, %error, "it was not notified of changed roots");
             }
-        }
+        });
+        join_all(all).await;
     }
 
     /// Stores the features that the primary instance `id` listed, and notifies clients of the lists

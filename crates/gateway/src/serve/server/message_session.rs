@@ -25,25 +25,25 @@ pub struct MessageSession {
 }
 
 impl MessageSession {
-    /// Processes a message. The receiver yields notifications and, for a request, finally its
-    /// answer; then it ends. Questions in a request come before its answer, or through
-    /// [`Self::next_notice`] if the client reads only the answer.
+    /// Processes a message. `None` for a notification or an answer of the client. Otherwise the
+    /// receiver yields notifications and finally the answer; then it ends. Questions in a request
+    /// come before its answer, or through [`Self::next_notice`] if the client reads only the answer.
     pub async fn take(
         &self,
         message: &[u8],
         streaming: ResponseStreaming,
-    ) -> mpsc::Receiver<Vec<u8>> {
+    ) -> Option<mpsc::Receiver<Vec<u8>>> {
         let (outbox, answers) = mpsc::channel(MAX_QUEUED_LINES);
-        self.requests.take(message, &outbox, streaming).await;
-        answers
+        let is_answered = self.requests.take(message, &outbox, streaming).await;
+        is_answered.then_some(answers)
     }
 
     /// Processes a standalone message (2026-07-28): its id is unrelated to other messages, and
     /// dropping the receiver cancels the request.
-    pub async fn take_standalone(&self, message: &[u8]) -> mpsc::Receiver<Vec<u8>> {
+    pub async fn take_standalone(&self, message: &[u8]) -> Option<mpsc::Receiver<Vec<u8>>> {
         let (outbox, answers) = mpsc::channel(MAX_QUEUED_LINES);
-        self.requests.take_standalone(message, &outbox).await;
-        answers
+        let is_answered = self.requests.take_standalone(message, &outbox).await;
+        is_answered.then_some(answers)
     }
 
     /// Sets the session's id for traces.
@@ -69,6 +69,11 @@ impl MessageSession {
     /// result.
     pub(crate) fn add_listener(&self) -> ListenerGuard {
         self.client.link.add_listener()
+    }
+
+    /// Whether the client reads [`Self::next_notice`] now.
+    pub(crate) fn has_listener(&self) -> bool {
+        self.client.link.has_listener()
     }
 
     /// The number of requests in flight.
