@@ -153,7 +153,8 @@ fn candidates_text(
     out
 }
 
-/// The rule of the width that was named, or that the user chooses now; `None` if they choose none.
+/// The rule of the width that was named, or that the user chooses now; `None` if nobody can be
+/// asked.
 fn choose_candidate<'c>(
     args: &Allow,
     candidates: &'c [CandidateRule],
@@ -180,8 +181,43 @@ fn choose_candidate<'c>(
         output::stderr("next: sign one of them with `--width same|similar|tool --yes`\n");
         return Ok(None);
     }
-    let answer = questions::ask("\nWhich one? A number, or nothing for none: ")?;
-    Ok(answer.parse::<usize>().ok().and_then(|number| candidates.get(number.checked_sub(1)?)))
+    loop {
+        let answer = questions::ask("\nWhich one? A number, or nothing for none: ")?;
+        if answer.is_empty() {
+            let failure = Failure::new(Exit::Declined, "allow.declined", "no rule was chosen");
+            return Err(failure.with_next_step("nothing was written; `--width` chooses one too"));
+        }
+        match candidate_of_answer(&answer, candidates) {
+            Some(chosen) => return Ok(Some(chosen)),
+            None => output::stderr(&format!("Type a number from 1 to {}.\n", candidates.len())),
+        }
+    }
+}
+
+/// The candidate with this number, counted from 1.
+fn candidate_of_answer<'c, T>(answer: &str, candidates: &'c [T]) -> Option<&'c T> {
+    candidates.get(answer.parse::<usize>().ok()?.checked_sub(1)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_the_number_of_a_rule() {
+        let rules = ["same", "tool"];
+        for (answer, chosen) in [
+            ("1", Some("same")),
+            ("2", Some("tool")),
+            ("0", None),
+            ("3", None),
+            ("-1", None),
+            ("yes", None),
+            ("", None),
+        ] {
+            assert_eq!(candidate_of_answer(answer, &rules).copied(), chosen, "{answer}");
+        }
+    }
 }
 
 /// Offers to trust the host. No rule may release a call that untrusted input could have steered,

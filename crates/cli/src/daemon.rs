@@ -17,7 +17,7 @@ use weaver_gateway::daemon::{
     self, DaemonCommand, DaemonError, DaemonExitReason, DaemonOptions, DaemonStatus, StoreClaim,
 };
 use weaver_gateway::secret::Passphrase;
-use weaver_gateway::serve::{AfterShutdown, ServeError, ServeOptions};
+use weaver_gateway::serve::{AfterShutdown, ServeOptions};
 use weaver_text::escape;
 use zeroize::Zeroizing;
 
@@ -211,26 +211,27 @@ pub(super) fn absolute_config(config: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Turns an error of the daemon into a failure of the command.
+/// Turns an error of the daemon into a failure of the command. Only what nobody can mend from
+/// outside is an internal error.
 pub(super) fn daemon_failure(store: &Path, error: DaemonError) -> Failure {
     let code = error.code();
-    match error {
-        DaemonError::Serve(ServeError::Documents(error)) => Failure::from(error),
-        DaemonError::Serve(ServeError::Version(error)) => Failure::from(error),
-        DaemonError::Serve(ServeError::Store(error)) => Failure::store(store, &error),
-        DaemonError::Serve(error @ ServeError::Principal { .. }) => {
-            Failure::new(Exit::Invalid, code, error).with_next_step("`weaver check` says more")
+    let exit = match error {
+        DaemonError::Serve(error) => return serve::serve_failure(store, error),
+        DaemonError::NotRunning => Exit::NotFound,
+        DaemonError::Running
+        | DaemonError::Folder { .. }
+        | DaemonError::ForeignFolder { .. }
+        | DaemonError::FolderNotPrivate { .. } => Exit::Store,
+        DaemonError::Listen { .. }
+        | DaemonError::InheritedSocket { .. }
+        | DaemonError::Start { .. }
+        | DaemonError::Configuration { .. } => Exit::Invalid,
+        DaemonError::MakingWay | DaemonError::Refused { .. } | DaemonError::Connection { .. } => {
+            Exit::NotAccepted
         }
-        DaemonError::Serve(ServeError::Kernel(error)) if code.starts_with("ledger.") => {
-            Failure::new(Exit::Store, code, error)
-        }
-        DaemonError::NotRunning => Failure::new(Exit::NotFound, code, DaemonError::NotRunning),
-        DaemonError::Running => Failure::new(Exit::Store, code, DaemonError::Running),
-        error @ (DaemonError::ForeignFolder { .. } | DaemonError::FolderNotPrivate { .. }) => {
-            Failure::new(Exit::Store, code, error)
-        }
-        error => Failure::new(Exit::Internal, code, error),
-    }
+        _ => Exit::Internal,
+    };
+    Failure::new(exit, code, error)
 }
 
 fn store_of(config: &Path) -> Result<PathBuf, Failure> {

@@ -12,7 +12,8 @@ pub(crate) enum Exit {
     Failed,
     /// The command line is wrong.
     Usage,
-    /// A configuration, document, key file or input cannot be read or is invalid.
+    /// A configuration, document, key file or input cannot be read, is invalid, or names an address,
+    /// program or table that cannot be used.
     Invalid,
     /// The ledger is missing, damaged, too new or locked.
     Store,
@@ -82,7 +83,9 @@ impl Exit {
                 "what was checked is not as it should be: a log, proof, contract, policy or rule"
             }
             Self::Usage => "the command line is wrong",
-            Self::Invalid => "a configuration, document, key file or input is missing or invalid",
+            Self::Invalid => {
+                "a configuration, document, key file or input is missing, invalid or names what cannot be used"
+            }
             Self::Store => "the ledger is missing, damaged, too new or in use",
             Self::Upstream => "no server behind the gateway can be used",
             Self::Passphrase => "the passphrase is wrong, or none was given",

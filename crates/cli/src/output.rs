@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use owo_colors::OwoColorize as _;
 use serde_json::Value;
@@ -43,9 +44,39 @@ pub(crate) fn text(text: &str) -> io::Result<()> {
     }
 }
 
-/// Whether the reader of standard output has gone, for commands that run until then.
-pub(crate) fn is_closed() -> bool {
-    CLOSED.load(Ordering::Relaxed)
+/// Waits for one interval, in a command that runs until nobody reads its output any more. False if
+/// the reader of standard output has gone, also while nothing was written.
+pub(crate) fn wait_while_read(interval: Duration) -> bool {
+    !CLOSED.load(Ordering::Relaxed) && wait_for_hang_up(interval)
+}
+
+#[cfg(unix)]
+fn wait_for_hang_up(interval: Duration) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    let out = io::stdout();
+    // No event is requested, so only an error or a hang-up ends the wait early.
+    let mut watched = [PollFd::new(&out, PollFlags::empty())];
+    let pause = Timespec::try_from(interval).ok();
+    match poll(&mut watched, pause.as_ref()) {
+        Ok(0) => return true,
+        Ok(_) => {
+            let closed = PollFlags::ERR | PollFlags::HUP;
+            if watched.iter().any(|out| out.revents().intersects(closed)) {
+                return false;
+            }
+        }
+        Err(_) => {}
+    }
+    // Standard output cannot be polled.
+    std::thread::sleep(interval);
+    true
+}
+
+#[cfg(not(unix))]
+fn wait_for_hang_up(interval: Duration) -> bool {
+    std::thread::sleep(interval);
+    true
 }
 
 /// Writes one line to standard output.

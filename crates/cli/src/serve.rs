@@ -159,18 +159,33 @@ fn run_standalone(args: &Serve) -> Result<Exit, Failure> {
     let log_key = LogPassphrase::new(args.start.log_passphrase_fd).open_key(&config)?;
     let unsigned_development = args.start.unsigned_development;
     let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
-    serve::run(config, options, args.profile.as_deref()).map_err(|error| match error {
+    serve::run(config, options, args.profile.as_deref())
+        .map_err(|error| serve_failure(&store, error))?;
+    Ok(Exit::Ok)
+}
+
+/// Turns an error of serving into a failure of the command.
+pub(super) fn serve_failure(store: &Path, error: ServeError) -> Failure {
+    let code = error.code();
+    match error {
         ServeError::Documents(error) => Failure::from(error),
         ServeError::Version(error) => Failure::from(error),
-        ServeError::Store(error) => Failure::store(&store, &error),
-        error @ ServeError::Principal { .. } => Failure::new(Exit::Invalid, error.code(), error)
-            .with_next_step("`weaver check` says more"),
-        ServeError::Kernel(error) if error.code().starts_with("ledger.") => {
-            Failure::new(Exit::Store, error.code(), error)
+        ServeError::Store(error) => Failure::store(store, &error),
+        ServeError::Profile { .. } => Failure::new(Exit::Usage, code, error),
+        error @ ServeError::Principal { .. } => {
+            Failure::new(Exit::Invalid, code, error).with_next_step("`weaver check` says more")
         }
-        error => Failure::new(Exit::Internal, error.code(), error),
-    })?;
-    Ok(Exit::Ok)
+        error @ (ServeError::Identity(_)
+        | ServeError::Collector(_)
+        | ServeError::Redaction(_)
+        | ServeError::WordTable(_)
+        | ServeError::Tool { .. }) => Failure::new(Exit::Invalid, code, error),
+        error @ ServeError::Folder { .. } => Failure::new(Exit::Store, code, error),
+        ServeError::Kernel(error) if code.starts_with("ledger.") => {
+            Failure::new(Exit::Store, code, error)
+        }
+        error => Failure::new(Exit::Internal, code, error),
+    }
 }
 
 /// Descriptor 0 cannot hold the passphrase, because the client speaks MCP on it.

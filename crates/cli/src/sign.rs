@@ -1,11 +1,11 @@
 //! `weaver sign`.
 
-use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use weaver_gateway::bounded_file;
+use weaver_gateway::clients::{FilePermissions, NewFile, replace_file};
 use weaver_gateway::config::DEFAULT_FILE_NAME;
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_gateway::setup;
@@ -13,7 +13,7 @@ use weaver_policy::{
     DocumentFinding, DocumentSource, MAX_DOCUMENT_BYTES, document_kind, signing_key_id,
 };
 use weaver_types::signature::{DocumentKind, Envelope};
-use weaver_types::{Clock as _, OsRandom, SystemClock, random_text};
+use weaver_types::{Clock as _, SystemClock};
 
 use super::args::Sign;
 use super::{Exit, Failure, output};
@@ -111,22 +111,15 @@ fn fail_on_findings(findings: &[DocumentFinding]) -> Result<(), Failure> {
     }
 }
 
-/// Writes the envelope next to the document, atomically: into a temporary file that is then
-/// renamed.
+/// Writes the envelope next to the document, atomically. A link stays a link, and a signature that
+/// is replaced keeps its permissions.
 fn write_envelope(document: &Path, envelope: &Envelope) -> Result<PathBuf, Failure> {
     let mut name = document.as_os_str().to_owned();
     name.push(".sig");
     let path = PathBuf::from(name);
     let text = envelope.to_json();
     let text = text.map_err(|error| Failure::new(Exit::Internal, error.code(), error))?;
-    let suffix = random_text(".", 8, &OsRandom)
-        .map_err(|error| Failure::new(Exit::Internal, "sign.random", error))?;
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(suffix);
-    let temporary = PathBuf::from(temporary);
-    write_then_rename(&path, &temporary, &format!("{text}\n")).map_err(|error| {
-        // Removes what is left of the attempt; the signature that was there before stays.
-        let _ = fs::remove_file(&temporary);
+    write_or_replace(&path, &format!("{text}\n")).map_err(|error| {
         let message = format!("{} cannot be written: {error}", path.display());
         Failure::new(Exit::Invalid, "sign.unwritable", message)
             .with_next_step("make the folder writable, then sign again")
@@ -134,11 +127,15 @@ fn write_envelope(document: &Path, envelope: &Envelope) -> Result<PathBuf, Failu
     Ok(path)
 }
 
-fn write_then_rename(path: &Path, temporary: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).open(temporary)?;
+/// Writes a file. A new one is for everybody whom the user's mask lets read it: a signature is no
+/// secret, and a gateway of another user may check it.
+fn write_or_replace(path: &Path, text: &str) -> io::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        return replace_file(path, text);
+    }
+    let mut file = NewFile::create(path, FilePermissions::Default)?;
     file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(temporary, path)
+    file.commit()
 }
 
 fn print_signature(

@@ -38,6 +38,7 @@ mod goal;
 pub mod handle;
 mod injection;
 mod json_writer;
+mod numbers;
 mod query;
 mod redact;
 mod spec;

@@ -89,6 +89,9 @@ pub struct HandleQuery {
     pub aggregate: Vec<Aggregate>,
     /// How many rows to skip; 0 by default.
     pub offset: u64,
+    /// How many characters to skip of the row at the offset, or of the JSON of a value that is not
+    /// rows; 0 by default. It continues an answer that ended within such a part.
+    pub char_offset: u64,
     /// The most rows; without it, as many as fit.
     pub limit: Option<u64>,
     /// Only these fields; all visible fields if empty.

@@ -19,10 +19,12 @@ const MAX_DEPTH: u32 = 64;
 
 /// The most items of a list inside a cell in tables and facts.
 const MAX_CELL_ITEMS: usize = 50;
+/// The deepest nesting in mode `auto`: the deepest that redaction leaves.
+const AUTO_MODE_DEPTH: usize = 128;
 /// The bounds of mode `auto`, which is limited by tokens instead.
 const AUTO_MODE_BUDGET: FrameBudget = FrameBudget {
     max_rows: 100_000,
-    max_fields: 1_000,
+    max_fields: u32::MAX,
     max_chars: u32::MAX,
     max_depth: MAX_DEPTH,
     max_tokens: u32::MAX,
@@ -153,6 +155,8 @@ pub(crate) struct EffectiveLimits {
     pub(crate) bounds_rows: bool,
     /// The only fields that may be shown; `None` for no restriction.
     pub(crate) allowed: Option<BTreeSet<String>>,
+    /// The only fields that a query wants of them; `None` for all.
+    pub(crate) requested: Option<BTreeSet<String>>,
     /// Fields that the operator listed; they are shown regardless of the tags.
     operator_allowed: BTreeSet<String>,
     /// Tags that make more field names sensitive.
@@ -175,12 +179,13 @@ impl EffectiveLimits {
             rows: tighter(budget.max_rows, spec.constraints.max_rows),
             fields: tighter(budget.max_fields, spec.constraints.max_fields),
             chars: if unbounded { usize::MAX } else { chars },
-            depth: tighter(budget.max_depth, Some(MAX_DEPTH)),
+            depth: if auto { AUTO_MODE_DEPTH } else { tighter(budget.max_depth, Some(MAX_DEPTH)) },
             mode,
             tokens: tighter(spec.budget.max_tokens, spec.constraints.max_tokens),
             tokenizer: spec.budget.tokenizer,
             bounds_rows: spec.constraints.max_rows.is_some(),
             allowed: allowed_fields(spec),
+            requested: None,
             operator_allowed: spec.capability.spec().allowed_fields.clone(),
             tags: sensitivity_tags(spec),
             goal: spec.goal.and_then(Goal::parse),
@@ -203,9 +208,28 @@ impl EffectiveLimits {
         self.goal.as_ref().is_some_and(|goal| goal.match_count(text) > 0)
     }
 
-    /// True if a field of this name may be shown.
+    /// True if a field of this name may be shown and is wanted.
     pub(crate) fn may_show_field(&self, field: &str) -> bool {
-        self.allowed.as_ref().is_none_or(|allowed| allowed.contains(field))
+        self.requested.as_ref().is_none_or(|requested| requested.contains(field))
+            && !self.withholds_field(field)
+    }
+
+    /// True if no field of this name may be shown, whatever is wanted.
+    pub(crate) fn withholds_field(&self, field: &str) -> bool {
+        self.allowed.as_ref().is_some_and(|allowed| !allowed.contains(field))
+    }
+
+    /// True if only some fields are shown.
+    pub(crate) fn restricts_fields(&self) -> bool {
+        self.allowed.is_some() || self.requested.is_some()
+    }
+
+    /// Only these fields, if any are named.
+    pub(crate) fn with_requested_fields(mut self, fields: &[String]) -> Self {
+        if !fields.is_empty() {
+            self.requested = Some(fields.iter().cloned().collect());
+        }
+        self
     }
 
     /// The token counter.
@@ -223,10 +247,11 @@ impl EffectiveLimits {
         if self.mode == ResponseMode::Auto { self.rows } else { MAX_CELL_ITEMS }
     }
 
-    /// The longest string that a cell shows in full, in characters.
+    /// The longest string that a cell shows in full, in characters. In mode `auto` a row that does
+    /// not fit is cut as a whole.
     pub(crate) fn max_cell_chars(&self) -> usize {
         if self.mode == ResponseMode::Auto {
-            return self.tokens.saturating_mul(4);
+            return usize::MAX;
         }
         (self.chars / 3).clamp(16, 1_000)
     }

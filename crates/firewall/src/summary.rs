@@ -74,7 +74,7 @@ pub(crate) fn facts(shape: &Shape<'_>, renderer: &mut ValueRenderer<'_>) -> Fact
             for (key, value) in wrapper_fields {
                 if renderer.limits.may_show_field(key) {
                     facts.push(field_fact(key, value, &pairing, renderer));
-                } else {
+                } else if renderer.limits.withholds_field(key) {
                     renderer.omit("fields_not_allowed", 1);
                 }
             }
@@ -123,9 +123,10 @@ fn list_facts(items: &[Value], renderer: &mut ValueRenderer<'_>) -> Facts {
 
 fn object_facts(map: &Map<String, Value>, renderer: &mut ValueRenderer<'_>) -> Facts {
     let pairing = SiblingNames::of_object(map);
-    let (mut kept, withheld): (Vec<_>, Vec<_>) =
-        map.iter().partition(|(key, _)| renderer.limits.may_show_field(key));
-    renderer.omit("fields_not_allowed", withheld.len());
+    let mut kept: Vec<_> =
+        map.iter().filter(|(key, _)| renderer.limits.may_show_field(key)).collect();
+    let withheld = map.keys().filter(|key| renderer.limits.withholds_field(key)).count();
+    renderer.omit("fields_not_allowed", withheld);
     kept.sort_by_key(|(key, _)| (!renderer.limits.is_relevant(key), *key));
     let names: Vec<_> = kept.iter().take(MAX_KEYS).map(|(key, _)| renderer.key(key)).collect();
     let mut shown = vec![format!("Keys: {}", names.join(", "))];

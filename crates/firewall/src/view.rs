@@ -2,7 +2,7 @@
 //!
 //! A view takes the stored content and returns something smaller: the value at a path, some lines,
 //! the columns of a table. The media type and the first bytes determine which views exist. Built-in
-//! views are those of JSON (`get`, `keys`, `paths`), CSV (`rows`, `head`, `tail`, `columns`,
+//! views are those of JSON (`get`, `keys`, `paths`, and those of the texts in it), CSV (`rows`, `head`, `tail`, `columns`,
 //! `summary`), text (`lines`, `head`, `tail`, `search`) and other bytes (`type`). Hosts can
 //! register their own. The output of every view passes the same redaction and the same budget as a
 //! first frame. Built-in views work on content that is already redacted, so that they cannot cut a
@@ -16,12 +16,14 @@ mod binary;
 mod csv;
 mod generator;
 mod json;
-mod path;
+pub(crate) mod path;
 mod registry;
 mod rows;
-mod text;
+pub(crate) mod text;
 mod view_kind;
 mod view_result;
 
 pub use generator::{ViewGenerator, ViewSource};
 pub use registry::ViewRegistry;
+pub(crate) use view_kind::has_json_views;
+pub(crate) use view_result::ViewResult;

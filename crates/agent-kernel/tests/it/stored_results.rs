@@ -133,7 +133,7 @@ fn what_is_too_large_to_keep_is_shown_all_the_same() {
 fn handles_name_their_views_and_live_as_long_as_they_are_told() {
     let desk = desk(HandleBudget::default().with_ttl(Duration::from_secs(60)).unwrap());
     let handle = desk.call(3).handle.unwrap();
-    assert_eq!(*handle.views, ["get", "keys", "paths"]);
+    assert_eq!(*handle.views, ["chars", "get", "keys", "lines", "paths", "search"]);
     assert_eq!(handle.expires_at, handle.created_at.after(Duration::from_secs(60)));
     let paths = table(&desk.ask(&handle.handle_id, json!({"view": "keys"})));
     assert_eq!(paths[0]["key"], "id");

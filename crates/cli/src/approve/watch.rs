@@ -28,7 +28,7 @@ pub(super) fn run(args: &Watch) -> Result<Exit, Failure> {
     }
     loop {
         watched.poll(args, &store)?;
-        if args.once || output::is_closed() || !wait_for_next_poll() {
+        if args.once || !output::wait_while_read(POLL_INTERVAL) {
             return Ok(Exit::Ok);
         }
     }
@@ -118,34 +118,4 @@ fn report_change(
         ))?;
     }
     Ok(())
-}
-
-/// Waits for one interval. False if the reader of standard output has gone.
-#[cfg(unix)]
-fn wait_for_next_poll() -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
-    let out = std::io::stdout();
-    // No event is requested, so only an error or a hang-up ends the wait early.
-    let mut watched = [PollFd::new(&out, PollFlags::empty())];
-    let pause = Timespec::try_from(POLL_INTERVAL).ok();
-    match poll(&mut watched, pause.as_ref()) {
-        Ok(0) => return true,
-        Ok(_) => {
-            let closed = PollFlags::ERR | PollFlags::HUP;
-            if watched.iter().any(|out| out.revents().intersects(closed)) {
-                return false;
-            }
-        }
-        Err(_) => {}
-    }
-    // Standard output cannot be polled.
-    std::thread::sleep(POLL_INTERVAL);
-    true
-}
-
-#[cfg(not(unix))]
-fn wait_for_next_poll() -> bool {
-    std::thread::sleep(POLL_INTERVAL);
-    true
 }

@@ -1,14 +1,14 @@
 //! Edits the contracts document: pins digests by changing as few lines as possible, then parses the
 //! result to prove that nothing else changed.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use weaver_gateway::bounded_file;
+use weaver_gateway::clients::replace_file;
 use weaver_policy::{
     Contracts, DocumentSource, DocumentSources, MAX_DOCUMENT_BYTES, Pattern, PolicySet,
 };
-use weaver_types::{CapabilityId, Digest, OsRandom, Timestamp, random_text};
+use weaver_types::{CapabilityId, Digest, Timestamp};
 
 use crate::{Exit, Failure};
 
@@ -126,20 +126,13 @@ fn with_pin(text: &str, id: &CapabilityId, digest: Digest) -> String {
 }
 
 impl DocumentEdit {
-    /// Writes the document atomically.
+    /// Writes the document atomically. A link stays a link, and the file keeps its permissions.
     pub(super) fn write(&self) -> Result<(), Failure> {
         let failed = |error: std::io::Error| {
             let message = format!("{} cannot be written: {error}", self.path.display());
             Failure::new(Exit::Invalid, "contracts.unwritable", message)
                 .with_next_step("make the folder writable, or take the text from `--print`")
         };
-        let name = random_text(".contracts.", 8, &OsRandom)
-            .map_err(|error| Failure::new(Exit::Internal, "contracts.random", error))?;
-        let temporary = self.path.with_file_name(name);
-        fs::write(&temporary, &self.text).map_err(failed)?;
-        fs::rename(&temporary, &self.path).map_err(|error| {
-            let _ = fs::remove_file(&temporary);
-            failed(error)
-        })
+        replace_file(&self.path, &self.text).map_err(failed)
     }
 }

@@ -14,6 +14,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
+/// How often to look for new lines.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// How much of the end of the log is read for its last lines, in bytes.
 const MAX_TAIL_BYTES: u64 = 256 * 1024;
 
@@ -67,13 +69,10 @@ fn follow(mut file: File, path: &Path) -> Result<(), Failure> {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error.into()),
             _ => output::text(&String::from_utf8_lossy(&bytes))?,
         }
-        if output::is_closed() {
-            return Ok(());
-        }
         if is_replaced && let Ok(replacement) = File::open(path) {
             file = replacement;
-            continue;
+        } else if !output::wait_while_read(POLL_INTERVAL) {
+            return Ok(());
         }
-        std::thread::sleep(Duration::from_millis(200));
     }
 }

@@ -83,10 +83,10 @@ pub(super) fn tail(args: &Tail) -> Result<Exit, Failure> {
     if !args.follow {
         return Ok(Exit::Ok);
     }
-    loop {
-        std::thread::sleep(POLL_INTERVAL);
+    while output::wait_while_read(POLL_INTERVAL) {
         last_seen = print_new_events(&log, &filter, last_seen, args.output.format())?;
     }
+    Ok(Exit::Ok)
 }
 
 /// Prints the events after `last_seen`; returns the number of the last event that was read.

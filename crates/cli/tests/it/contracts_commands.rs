@@ -72,6 +72,22 @@ fn an_unknown_surface_and_an_absent_server_are_told_apart() {
     assert!(run.err.contains("contracts.upstream_away") && run.err.contains("next:"), "{run:?}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_document_behind_a_link_stays_there_and_as_private_as_it_was() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let folder = folder(&[("bad", "honest")], "");
+    let (link, real) = (folder.path("policy/contracts.toml"), folder.path("contracts.toml"));
+    std::fs::rename(&link, &real).unwrap();
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o600)).unwrap();
+    symlink(&real, &link).unwrap();
+    let run = contracts(&folder, &["approve", "bad", "note"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(std::fs::symlink_metadata(link).unwrap().is_symlink());
+    assert!(std::fs::read_to_string(&real).unwrap().contains("upstream_digest"));
+    assert_eq!(crate::support::mode(&real), 0o600);
+}
+
 #[test]
 fn a_changed_tool_is_found_approved_in_the_document_and_signed() {
     let folder = folder(&[("bad", "honest")], "");

@@ -51,6 +51,28 @@ fn from_a_new_key_over_signing_to_a_clean_check() {
     assert_eq!(left.len(), 6, "no temporary file is left: {left:?}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_signature_behind_a_link_is_replaced_there_and_a_new_one_can_be_read() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let folder = Folder::new();
+    assert_eq!(new_key(&folder, "root.key", PASSPHRASE).code, 0);
+    let (link, real) = (folder.path("policy/policy.toml.sig"), folder.path("policy.sig"));
+    fs::rename(&link, &real).unwrap();
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink(&real, &link).unwrap();
+    let before = fs::read(&real).unwrap();
+    fs::remove_file(folder.path("policy/keys.toml.sig")).unwrap();
+    let run = sign(&folder, &["policy/policy.toml", "policy/keys.toml"], PASSPHRASE);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_ne!(fs::read(&real).unwrap(), before);
+    assert_eq!(mode(&real), 0o640);
+    // A new signature has the permissions of any new file.
+    fs::write(folder.path("other"), "").unwrap();
+    assert_eq!(mode(&folder.path("policy/keys.toml.sig")), mode(&folder.path("other")));
+}
+
 #[test]
 fn a_wrong_passphrase_has_its_own_error_and_changes_nothing() {
     let folder = Folder::new();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::client::{Client, folder, of_capability, reason, shown};
-use crate::support::Folder;
+use crate::support::{Folder, weaver};
 
 fn names(tools: &[Value]) -> Vec<String> {
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
@@ -192,4 +192,26 @@ fn a_ledger_in_a_folder_of_others_keeps_its_folder_closed() {
     assert!(said(&mut client, "peek", &folder.arg("ledger.db")).contains("refused"));
     client.finish();
     assert!(folder.path("ledger.db").exists());
+}
+
+#[test]
+fn what_its_user_can_mend_is_no_internal_error() {
+    let own = folder(&[("s", "good")], "", "");
+    let config = own.arg("weaver.toml");
+    let run = weaver(&["serve", "--standalone", "--profile", "nope", "--config", &config]);
+    assert!(run.code == 2 && run.err.contains("serve.profile"), "{run:?}");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let run = weaver(&["daemon", "--config", &config, "--http", &address]);
+    assert!(run.code == 3 && run.err.contains(&address), "{run:?}");
+    // A file where the folder of the store should be.
+    fs::write(own.path("taken"), "").unwrap();
+    let store = toml::Value::from(own.arg("taken/deeper/ledger.db")).to_string();
+    crate::client::configure(&own, &[("s", "good")], &format!("[store]\npath = {store}\n"));
+    for line in [&["serve", "--standalone"][..], &["daemon"]] {
+        let mut args = line.to_vec();
+        args.extend(["--config", config.as_str()]);
+        let run = weaver(&args);
+        assert!(run.code == 4 && run.err.contains("taken"), "{line:?}: {run:?}");
+    }
 }

@@ -90,6 +90,26 @@ fn all_events_of_a_call_are_shown_however_many_they_are() {
     assert_eq!((events.len(), &events[1_249]["seq"]), (1_250, &2_498.into()));
 }
 
+#[cfg(unix)]
+#[test]
+fn following_the_log_ends_when_its_reader_has_gone() {
+    use std::io::BufRead as _;
+    let folder = recorded();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"))
+        .args(["trace", "tail", "--follow", "-n", "3", "--store", &folder.arg("ledger.db")])
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    for _ in 0..3 {
+        assert!(out.read_line(&mut String::new()).unwrap() > 0);
+    }
+    // Nothing more is written: the closed pipe alone ends it.
+    drop(out);
+    assert!(child.wait().unwrap().success());
+}
+
 /// Runs the program with a bound on the blocks of each file that it writes, which breaks a write
 /// off in the middle, as a full disk does.
 #[cfg(unix)]

@@ -315,6 +315,21 @@ impl<'a> ValueRenderer<'a> {
         self.value_redactor.value(value, key, depth)
     }
 
+    /// An item of a list, redacted as it is in the list: one of a name and a value is masked by the
+    /// name only where it is an item.
+    pub(crate) fn item(&mut self, value: &Value, depth: usize) -> Value {
+        match value {
+            Value::Array(items) if matches!(items.as_slice(), [Value::String(_), _]) => {
+                let list = Value::Array(vec![value.clone()]);
+                match self.value(&list, None, depth.saturating_sub(1)) {
+                    Value::Array(mut shown) => shown.pop().unwrap_or_default(),
+                    other => other,
+                }
+            }
+            other => self.value(other, None, depth),
+        }
+    }
+
     /// A redacted line as a row; `None` if the list of allowed fields leaves no name for it.
     pub(crate) fn line(&mut self, redacted: &str) -> Option<Map<String, Value>> {
         if !self.limits.may_show_field("value") {
@@ -337,7 +352,7 @@ impl<'a> ValueRenderer<'a> {
                 return None;
             }
             let mut row = Map::new();
-            row.insert("value".to_owned(), self.value(value, None, depth));
+            row.insert("value".to_owned(), self.item(value, depth));
             return Some(row);
         };
         Some(self.object(map, depth))
@@ -368,9 +383,9 @@ impl<'a> ValueRenderer<'a> {
 
     /// An object as a row, with only the fields that may be shown.
     pub(crate) fn object(&mut self, map: &Map<String, Value>, depth: usize) -> Map<String, Value> {
-        let (kept, withheld): (Vec<_>, Vec<_>) =
-            map.iter().partition(|(key, _)| self.limits.may_show_field(key));
-        self.omit("fields_not_allowed", withheld.len());
+        let kept = map.iter().filter(|(key, _)| self.limits.may_show_field(key)).collect();
+        let withheld = map.keys().filter(|key| self.limits.withholds_field(key)).count();
+        self.omit("fields_not_allowed", withheld);
         self.value_redactor.fields(kept, &SiblingNames::of_object(map), depth)
     }
 }

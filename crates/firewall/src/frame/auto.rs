@@ -27,8 +27,8 @@ use crate::spec::{EffectiveLimits, FrameSpec};
 use crate::tabular;
 
 pub(crate) use excerpt::{of_content as excerpt_of, of_rows as excerpt_table};
-pub(crate) use excerpt_request::{Excerpt, ExcerptRequest};
-pub(crate) use text::{CutUnit, fitting_prefix as text_window};
+pub(crate) use excerpt_request::{Continuation, Excerpt, ExcerptRequest};
+pub(crate) use text::{PageEnd, fitting_chars, page_of_lines};
 pub(crate) use verbatim_content::Masker;
 
 /// How many items the lists of a shortened structured value may keep, from most to least.
@@ -181,29 +181,34 @@ fn fill_excerpts(
     let mut cut = FrameNotes::default();
     let mut shown_text = None;
     let order = tabular::names_in_order(raw);
+    let has_json_views = crate::view::has_json_views(&raw.content);
     let mut show = |content: &Content<'_>, budget, frame: &mut Frame, masker: &mut Masker<'_>| {
-        let limit = limits.rows;
-        let column_order = &order;
         let request = ExcerptRequest {
             content,
             offset: 0,
-            limit,
+            char_offset: 0,
+            limit: None,
             budget,
             columns: &[],
-            column_order,
+            column_order: &order,
             is_first_page: true,
+            has_json_views,
         };
-        let excerpt = excerpt::of_content(redactor, limits, &request, masker);
+        let excerpt = excerpt::of_content(redactor, limits, &request, masker)?;
         frame.content.push(json!({ "type": "text", "text": excerpt.text }));
         shown_text.get_or_insert(excerpt.text);
         cut.notes.extend(excerpt.note);
-        excerpt.next
+        excerpt.rest.map(|rest| rest.into_first_query(has_json_views))
     };
     let mut next = None;
-    let mut withheld_blocks = 0;
+    let (mut withheld_blocks, mut unshown_blocks) = (0, 0);
     let mut other_notes = Vec::new();
     let mut has_extra_fields = false;
     for (block, share) in shown_blocks.into_iter().zip(shares) {
+        if share.tokens == 0 && blocks::text_bytes(&block) > 0 {
+            unshown_blocks += 1;
+            continue;
+        }
         let Some(text) = block.get("text").and_then(Value::as_str) else {
             if limits.allowed.is_none() {
                 let (block, note) =
@@ -227,6 +232,10 @@ fn fill_excerpts(
     cut.next = next;
     cut.notes.extend(other_notes);
     cut.notes.extend(has_extra_fields.then(|| "Fields next to a text are not shown.".to_owned()));
+    cut.notes.extend(
+        (unshown_blocks > 0)
+            .then(|| format!("Not shown for want of space: {unshown_blocks} more blocks.")),
+    );
     let unshown = "A block without fields is not shown.".to_owned();
     cut.notes.extend(std::iter::repeat_n(unshown, withheld_blocks));
     frame.structured =

@@ -221,7 +221,7 @@ fn warnings(counts: &BTreeMap<String, u64>) -> Vec<Warning> {
 }
 
 /// The characters of the JSON form, counted without storing it.
-fn json_chars(value: &impl Serialize) -> usize {
+pub(crate) fn json_chars(value: &impl Serialize) -> usize {
     let mut counter = CharCounter(0);
     // A value that cannot be serialised counts as larger than any budget.
     serde_json::to_writer(&mut counter, value).map_or(usize::MAX / 4, |()| counter.0)

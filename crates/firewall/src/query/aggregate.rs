@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
-use super::cell::{Cell, float_value, integer_value};
+use super::cell::Cell;
 use super::column::Column;
 use crate::error::HandleError;
+use crate::numbers::NumberSum;
 
 /// The most groups.
 pub(super) const MAX_GROUPS: usize = 1_000;
@@ -132,76 +133,16 @@ fn compute(function: AggregateFunction, rows: &[u32], column: &Column) -> Value 
         AggregateFunction::Min => shown(cells().min()),
         AggregateFunction::Max => shown(cells().max()),
         AggregateFunction::Distinct => Value::from(cells().collect::<BTreeSet<_>>().len()),
-        AggregateFunction::Sum => NeumaierSum::of(cells()).sum(),
-        AggregateFunction::Avg => NeumaierSum::of(cells()).mean(),
+        AggregateFunction::Sum => sum_of(cells()),
+        AggregateFunction::Avg => NumberSum::of(cells().filter_map(Cell::number)).mean(),
     }
 }
 
-/// A sum that is exact for integers, and compensated (Neumaier's variant of Kahan summation) for
-/// floating-point numbers.
-#[derive(Default)]
-struct NeumaierSum {
-    integer_sum: i128,
-    float_sum: f64,
-    compensation: f64,
-    is_integer: bool,
-    count: u32,
-    /// Whether there was a value that is no number.
-    has_others: bool,
-}
-
-impl NeumaierSum {
-    fn of<'c>(cells: impl Iterator<Item = &'c Cell>) -> Self {
-        let mut total = Self { is_integer: true, ..Self::default() };
-        for cell in cells {
-            let Some(number) = cell.number() else {
-                total.has_others = true;
-                continue;
-            };
-            total.count = total.count.saturating_add(1);
-            match integer_value(number) {
-                Some(number) => total.integer_sum = total.integer_sum.saturating_add(number),
-                None => {
-                    total.is_integer = false;
-                    total.add_float(float_value(number));
-                }
-            }
-        }
-        total
-    }
-
-    fn add_float(&mut self, number: f64) {
-        let sum = self.float_sum + number;
-        self.compensation += if self.float_sum.abs() >= number.abs() {
-            (self.float_sum - sum) + number
-        } else {
-            (number - sum) + self.float_sum
-        };
-        self.float_sum = sum;
-    }
-
-    fn total(&self) -> f64 {
-        self.integer_sum as f64 + (self.float_sum + self.compensation)
-    }
-
-    fn sum(&self) -> Value {
-        if self.count == 0 && self.has_others {
-            return Value::Null;
-        }
-        let exact = i64::try_from(self.integer_sum).map(Number::from);
-        let exact = exact.or_else(|_| u64::try_from(self.integer_sum).map(Number::from));
-        match exact {
-            Ok(number) if self.is_integer => Value::Number(number),
-            _ => Number::from_f64(self.total()).map_or(Value::Null, Value::Number),
-        }
-    }
-
-    fn mean(&self) -> Value {
-        if self.count == 0 {
-            return Value::Null;
-        }
-        Number::from_f64(self.total() / f64::from(self.count)).map_or(Value::Null, Value::Number)
-    }
+/// The sum of the numbers; null where there are cells and none is a number.
+fn sum_of<'c>(cells: impl Iterator<Item = &'c Cell> + Clone) -> Value {
+    let mut numbers = cells.clone().filter_map(Cell::number).peekable();
+    let is_missing = numbers.peek().is_none() && cells.clone().next().is_some();
+    if is_missing { Value::Null } else { NumberSum::of(numbers).sum() }
 }
 
 #[cfg(test)]
@@ -212,8 +153,8 @@ mod tests {
 
     fn total(values: Value) -> (Value, Value) {
         let cells: Vec<Cell> = values.as_array().unwrap().iter().map(Cell::from_value).collect();
-        let total = NeumaierSum::of(cells.iter());
-        (total.sum(), total.mean())
+        let mean = NumberSum::of(cells.iter().filter_map(Cell::number)).mean();
+        (sum_of(cells.iter()), mean)
     }
 
     #[test]

@@ -2,21 +2,22 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use weaver_types::Frame;
 
 use super::column::{ColumnCache, VALUE_FIELD};
 use super::select::{QueryOutcome, Selector};
-use super::{HandleQuery, drill_down};
+use super::{HandleQuery, ViewRequest, drill_down, query_error, query_json};
 use crate::content::{Content, Rows, Shape};
 use crate::error::HandleError;
 use crate::frame::auto::{
-    self, CutUnit, Excerpt, ExcerptRequest, FrameNotes, Masker, RenderBudget,
+    self, Continuation, Excerpt, ExcerptRequest, FrameNotes, Masker, PageEnd, RenderBudget,
 };
 use crate::frame::empty_frame;
 use crate::query::result_source::ResultSource;
 use crate::redact::Redactor;
 use crate::spec::{EffectiveLimits, FrameSpec};
+use crate::view::text::{TextParts, TextUnit};
 
 /// A query with everything that its answer depends on.
 pub(super) struct AutoQuery<'a> {
@@ -24,8 +25,12 @@ pub(super) struct AutoQuery<'a> {
     pub(super) query: &'a HandleQuery,
     pub(super) spec: &'a FrameSpec<'a>,
     pub(super) limits: EffectiveLimits,
-    /// True if a view returned lines or characters of a text.
-    pub(super) is_text: bool,
+    /// The lines or characters of a text, if the view returned some.
+    pub(super) text: Option<TextParts<'a>>,
+    /// The path of the value that is shown, if it is one value of stored JSON.
+    pub(super) path: Option<String>,
+    /// What the view left out.
+    pub(super) omitted: Vec<(&'static str, usize)>,
     /// The column order in the text of the result.
     pub(super) order: Vec<String>,
 }
@@ -58,39 +63,78 @@ impl AutoQuery<'_> {
                 }
             };
             self.check_fields(rows, &limits, redactor)?;
-            let limits = self.with_requested_fields(limits);
+            let limits = limits.with_requested_fields(&self.query.fields);
             match self.query.limit {
                 Some(0) => self.empty_excerpt(rows.len(), "rows"),
-                _ => self.rows_excerpt(rows, matching, &limits, redactor, &mut masker),
+                _ => self.rows_excerpt(rows, matching, &limits, redactor, &mut masker)?,
             }
         } else if self.query.limit == Some(0) {
             // Rendered anyway, so that a query that is not allowed is refused.
-            let limits = self.with_requested_fields(limits);
-            self.excerpt_at_offset(content, &limits, &mut Masker::new(self.redactor, &limits))?;
+            let limits = limits.with_requested_fields(&self.query.fields);
+            let mut scratch = Masker::new(self.redactor, &limits);
+            self.excerpt_at_offset(content, &limits, &mut scratch)?;
             let what = if matches!(content.shape(), Shape::Text(_)) { "lines" } else { "rows" };
             self.empty_excerpt(drill_down::part_count(&content.shape()), what)
         } else {
-            let limits = self.with_requested_fields(limits);
+            let limits = limits.with_requested_fields(&self.query.fields);
             self.excerpt_at_offset(content, &limits, &mut masker)?
         };
         let mut frame = empty_frame(source.raw, self.spec, self.limits.mode);
         frame.content = vec![json!({ "type": "text", "text": excerpt.text })];
-        let notes = FrameNotes { notes: excerpt.note.into_iter().collect(), next: excerpt.next };
+        let next = excerpt.rest.and_then(|rest| self.next_query(rest));
+        for (kind, count) in &self.omitted {
+            masker.omit(kind, *count);
+        }
+        let notes = FrameNotes { notes: excerpt.note.into_iter().collect(), next };
         Ok(auto::finish_frame(frame, source.raw, notes, masker))
+    }
+
+    /// The query that continues this one, complete. A limit that is used up ends the pages.
+    fn next_query(&self, rest: Continuation) -> Option<Value> {
+        let mut query = self.query.clone();
+        match rest {
+            Continuation::Rows { offset, char_offset } => {
+                let shown = offset.saturating_sub(self.offset()) as u64;
+                query.limit = query.limit.map(|limit| limit.saturating_sub(shown));
+                (query.offset, query.char_offset) = (offset as u64, char_offset as u64);
+                self.name_line(&mut query);
+            }
+            Continuation::ValueCharacters(start) => query.char_offset = start as u64,
+            Continuation::TextCharacters { path, start, in_value } => match &self.path {
+                Some(before) => return Some(chars_query(&join_paths(before, &path), start, None)),
+                None => query.char_offset = in_value as u64,
+            },
+            Continuation::Characters { start, end } => {
+                return Some(chars_query(&self.text_path(), start, end));
+            }
+            // Only the first frame of a result leaves out lines in the middle.
+            Continuation::Lines { .. } => return None,
+        }
+        (query.limit != Some(0)).then(|| query_json::to_json(&query))
+    }
+
+    /// In the view `lines`, the next line is named by its number.
+    fn name_line(&self, query: &mut HandleQuery) {
+        let Some(view) = query.view.as_mut().filter(|view| view.name == "lines") else { return };
+        let line =
+            |text: &TextParts<'_>| Some(text.parts.get(usize::try_from(query.offset).ok()?)?.0);
+        if let Some(line) = self.text.as_ref().and_then(line) {
+            view.args.insert("start".to_owned(), json!(line));
+            query.offset = 0;
+        }
+    }
+
+    /// The path of the text of a view; empty for a result that is a text.
+    fn text_path(&self) -> String {
+        let of_view = self.query.view.as_ref().and_then(|view| view.args.get("path")?.as_str());
+        of_view.or(self.path.as_deref()).unwrap_or_default().to_owned()
     }
 
     /// An empty answer for a `limit` of 0; the note counts the parts.
     fn empty_excerpt(&self, parts: usize, what: &str) -> Excerpt {
         let left = parts.saturating_sub(self.offset());
         let note = format!("Shown: none of {left} {what}; `limit` is 0.");
-        Excerpt { text: String::new(), note: Some(note), next: None }
-    }
-
-    fn with_requested_fields(&self, mut limits: EffectiveLimits) -> EffectiveLimits {
-        if !self.query.fields.is_empty() {
-            limits.allowed = Some(self.query.fields.iter().cloned().collect());
-        }
-        limits
+        Excerpt { text: String::new(), note: Some(note), rest: None }
     }
 
     /// Refuses a field that no row has; the error names the fields that exist.
@@ -109,9 +153,13 @@ impl AutoQuery<'_> {
         usize::try_from(self.query.offset).unwrap_or(usize::MAX)
     }
 
-    fn limit(&self) -> usize {
-        let limit = self.query.limit;
-        limit.map_or(self.limits.rows, |n| usize::try_from(n).unwrap_or(usize::MAX))
+    fn char_offset(&self) -> usize {
+        usize::try_from(self.query.char_offset).unwrap_or(usize::MAX)
+    }
+
+    /// The most rows that were asked for.
+    fn limit(&self) -> Option<usize> {
+        self.query.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX))
     }
 
     /// A page of rows, and how many match in total.
@@ -122,19 +170,24 @@ impl AutoQuery<'_> {
         limits: &EffectiveLimits,
         redactor: &Redactor,
         masker: &mut Masker<'_>,
-    ) -> Excerpt {
+    ) -> Result<Excerpt, HandleError> {
         // Only the rows are rendered, so the content may be empty.
         let content = Content::Json(Cow::Owned(Value::Null));
-        let request = self.excerpt_request(&content, limits);
-        let mut excerpt = auto::excerpt_table(redactor, limits, rows, &request, masker);
-        if let Some(matching) = matching {
-            let match_note = format!("Matching rows: {matching}.");
+        let mut request = self.excerpt_request(&content, limits);
+        let match_note = matching.map(|matching| format!("Matching rows: {matching}."));
+        if let Some(note) = &match_note {
+            let tokens = request.budget.token_count(note, limits).saturating_add(1);
+            request.budget.tokens = request.budget.tokens.saturating_sub(tokens);
+        }
+        let excerpt = auto::excerpt_table(redactor, limits, rows, &request, masker);
+        let mut excerpt = excerpt.ok_or_else(past_the_end)?;
+        if let Some(match_note) = match_note {
             excerpt.text = match excerpt.text.is_empty() {
                 true => match_note,
                 false => format!("{}\n{match_note}", excerpt.text),
             };
         }
-        excerpt
+        Ok(excerpt)
     }
 
     fn excerpt_request<'c>(
@@ -142,17 +195,16 @@ impl AutoQuery<'_> {
         content: &'c Content<'c>,
         limits: &EffectiveLimits,
     ) -> ExcerptRequest<'c> {
-        let budget = RenderBudget { tokens: limits.tokens, chars: limits.chars };
-        let (offset, limit) = (self.offset(), self.limit());
-        let (columns, column_order) = (&self.query.fields, &self.order);
         ExcerptRequest {
             content,
-            offset,
-            limit,
-            budget,
-            columns,
-            column_order,
+            offset: self.offset(),
+            char_offset: self.char_offset(),
+            limit: self.limit(),
+            budget: RenderBudget { tokens: limits.tokens, chars: limits.chars },
+            columns: &self.query.fields,
+            column_order: &self.order,
             is_first_page: false,
+            has_json_views: self.path.is_some(),
         }
     }
 
@@ -163,10 +215,11 @@ impl AutoQuery<'_> {
         limits: &EffectiveLimits,
         masker: &mut Masker<'_>,
     ) -> Result<Excerpt, HandleError> {
-        if let Some(view) = self.query.view.as_ref().filter(|_| self.is_text)
-            && let Some(lines) = numbered_lines(content)
-        {
-            return Ok(self.text_view_excerpt(&lines, view.name.as_str(), limits, masker));
+        if let (Some(view), Some(text)) = (&self.query.view, &self.text) {
+            return match text.unit {
+                TextUnit::Lines => self.lines_excerpt(view, text, limits, masker),
+                TextUnit::Characters => self.characters_excerpt(view, text, limits, masker),
+            };
         }
         match content.shape() {
             Shape::Text(text) => {
@@ -178,27 +231,34 @@ impl AutoQuery<'_> {
                 let masked = masker.text(text);
                 let all: Vec<&str> = masked.lines().collect();
                 self.check_offset(all.len(), "lines")?;
-                let rest = all.iter().skip(self.offset()).take(self.limit());
-                let rest = rest.copied().collect::<Vec<_>>().join("\n");
-                Ok(paged_text(&rest, limits, |shown| json!({ "offset": self.offset() + shown })))
+                self.page_of_lines(all.len(), limits, |at| Some((*all.get(at)?).to_owned()))
             }
             Shape::Rows { rows, .. } if self.query.view.is_none() || self.offset() > 0 => {
                 self.check_offset(rows.len(), "rows")?;
                 self.check_fields(rows, &self.limits, self.redactor)?;
-                Ok(self.rows_excerpt(rows, None, limits, self.redactor, masker))
+                self.rows_excerpt(rows, None, limits, self.redactor, masker)
             }
             Shape::List(items) if self.query.view.is_none() || self.offset() > 0 => {
                 self.check_offset(items.len(), "rows")?;
-                Ok(self.rows_excerpt(items.into(), None, limits, self.redactor, masker))
+                self.rows_excerpt(items.into(), None, limits, self.redactor, masker)
             }
-            Shape::Object(_) | Shape::Scalar(_) if self.offset() > 0 => {
-                self.check_offset(1, "rows").map(|()| paged_text("", limits, |_| Value::Null))
-            }
-            _ => {
-                let request = self.excerpt_request(content, limits);
-                Ok(auto::excerpt_of(self.redactor, limits, &request, masker))
+            shape => {
+                if matches!(shape, Shape::Object(_) | Shape::Scalar(_)) {
+                    self.check_offset(1, "rows")?;
+                }
+                let limited = self.first_items(content);
+                let request = self.excerpt_request(limited.as_ref().unwrap_or(content), limits);
+                auto::excerpt_of(self.redactor, limits, &request, masker).ok_or_else(past_the_end)
             }
         }
+    }
+
+    /// A list without the items beyond the limit of the query, if there are such.
+    fn first_items(&self, content: &Content<'_>) -> Option<Content<'static>> {
+        let (Content::Json(value), Some(limit)) = (content, self.limit()) else { return None };
+        let items = value.as_array().filter(|items| items.len() > limit)?;
+        let first = items.iter().take(limit).cloned().collect();
+        Some(Content::Json(Cow::Owned(Value::Array(first))))
     }
 
     /// Refuses an offset past the last part, so that different queries never show the same part.
@@ -210,81 +270,123 @@ impl AutoQuery<'_> {
         Ok(())
     }
 
-    /// The lines or characters that a view of a text returned; they are already masked.
-    fn text_view_excerpt(
+    /// The lines that a view of a text returned; they are already redacted.
+    fn lines_excerpt(
         &self,
-        lines: &[(u64, &str)],
-        view: &str,
+        view: &ViewRequest,
+        lines: &TextParts<'_>,
         limits: &EffectiveLimits,
         masker: &mut Masker<'_>,
-    ) -> Excerpt {
-        let lines: Vec<&(u64, &str)> =
-            lines.iter().skip(self.offset()).take(self.limit()).collect();
-        let first = lines.first().map_or(0, |(number, _)| *number);
-        let numbered = view == "search";
-        let text: Vec<String> = lines
-            .iter()
-            .map(|(number, line)| {
-                let line = masker.text(line);
-                if numbered { format!("{number}: {line}") } else { line }
-            })
-            .collect();
-        let unit = if view == "chars" { CutUnit::Characters } else { CutUnit::Lines };
-        if text.is_empty() {
-            let note = format!("The view `{view}` finds nothing there.");
-            return Excerpt { text: String::new(), note: Some(note), next: None };
-        }
-        let text = text.join("\n");
-        let budget = RenderBudget { tokens: limits.tokens, chars: limits.chars };
-        let (shown, count) = auto::text_window(&text, budget, limits, unit);
-        let Some(count) = count else { return Excerpt { text: shown, note: None, next: None } };
-        let from = usize::try_from(first).unwrap_or(usize::MAX).saturating_add(count);
-        let next = match (view, count) {
-            // Not even one line fits: page through its characters.
-            (_, 0) => return paged_text(&text, limits, |_| json!({ "offset": self.offset() + 1 })),
-            ("lines" | "chars", _) => json!({ "args": { "start": from } }),
-            _ => json!({ "offset": self.offset() + count }),
+    ) -> Result<Excerpt, HandleError> {
+        let Some((first, _)) = lines.parts.get(self.offset()) else {
+            return Ok(nothing_found(view));
         };
-        let what = if unit == CutUnit::Lines { "lines" } else { "characters" };
-        let note = format!("Shown: {count} {what} from {first} on; more follow.");
-        Excerpt {
-            text: shown.trim_end_matches('\n').to_owned(),
-            note: Some(note),
-            next: Some(next),
+        let is_search = view.name == "search";
+        let mut excerpt = self.page_of_lines(lines.parts.len(), limits, |at| {
+            let (number, line) = lines.parts.get(at)?;
+            let line = masker.text(line);
+            Some(if is_search { format!("{number}: {line}") } else { line })
+        })?;
+        if let Some(Continuation::Rows { offset, char_offset: 0 }) = excerpt.rest {
+            let count = offset - self.offset();
+            excerpt.note = Some(format!("Shown: {count} lines from {first} on; more follow."));
         }
+        Ok(excerpt)
+    }
+
+    /// As many lines as fit from the offset on, of all lines with numbers below `total`.
+    fn page_of_lines(
+        &self,
+        total: usize,
+        limits: &EffectiveLimits,
+        line: impl FnMut(usize) -> Option<String>,
+    ) -> Result<Excerpt, HandleError> {
+        let offset = self.offset();
+        let count = self.limit().unwrap_or(usize::MAX).min(self.limits.rows);
+        let end = offset.saturating_add(count).min(total);
+        let lines = (offset..end).map_while(line);
+        let budget = RenderBudget { tokens: limits.tokens, chars: limits.chars };
+        let page = auto::page_of_lines(lines, self.char_offset(), budget, limits);
+        let page = page.ok_or_else(past_the_end)?;
+        let next = match page.end {
+            PageEnd::Complete => end,
+            PageEnd::AfterLines(count) => offset.saturating_add(count),
+            PageEnd::WithinLine(char_offset) => {
+                let from = self.char_offset();
+                let note = format!(
+                    "The line is too long for one answer: its characters {from} to {} are shown.",
+                    char_offset.saturating_sub(1)
+                );
+                let rest = Some(Continuation::Rows { offset, char_offset });
+                return Ok(Excerpt { text: page.text, note: Some(note), rest });
+            }
+        };
+        // Where a rule allows no line at all, no page would ever advance.
+        let is_all = next >= total || count == 0 || self.limit() == Some(next - offset);
+        let rest = (!is_all).then_some(Continuation::Rows { offset: next, char_offset: 0 });
+        let note = rest.is_some().then(|| format!("Shown: {} lines; more follow.", next - offset));
+        Ok(Excerpt { text: page.text, note, rest })
+    }
+
+    /// The characters that a view of a text returned; they are already redacted.
+    fn characters_excerpt(
+        &self,
+        view: &ViewRequest,
+        text: &TextParts<'_>,
+        limits: &EffectiveLimits,
+        masker: &mut Masker<'_>,
+    ) -> Result<Excerpt, HandleError> {
+        if self.query.char_offset > 0 {
+            let detail = format!(
+                "`char_offset` does not go with characters of a text; take `{}`",
+                "{\"view\": \"chars\", \"args\": {\"start\": …}}"
+            );
+            return Err(query_error(detail));
+        }
+        let part = text.parts.get(self.offset()).filter(|(_, part)| !part.is_empty());
+        let Some((start, part)) = part else { return Ok(nothing_found(view)) };
+        let budget = RenderBudget { tokens: limits.tokens, chars: limits.chars };
+        let shown = masker.text(part);
+        if budget.fits_text(&shown, limits) {
+            return Ok(Excerpt::whole(shown));
+        }
+        // At least one character, so that following the pages ends.
+        let count = auto::fitting_chars(part, budget, limits).max(1);
+        let head = weaver_text::escape::truncate(part, count);
+        let shown = masker.text(head);
+        if head.len() == part.len() {
+            return Ok(Excerpt::whole(shown));
+        }
+        let note = format!("Shown: {count} characters from {start} on; more follow.");
+        let rest = Continuation::Characters { start: start.saturating_add(count), end: text.end };
+        Ok(Excerpt { text: shown, note: Some(note), rest: Some(rest) })
     }
 }
 
-/// The beginning of a text that fits, and the query for the rest.
-fn paged_text(text: &str, limits: &EffectiveLimits, next: impl FnOnce(usize) -> Value) -> Excerpt {
-    let budget = RenderBudget { tokens: limits.tokens, chars: limits.chars };
-    let (shown, count) = auto::text_window(text, budget, limits, CutUnit::Lines);
-    match count {
-        None => Excerpt { text: shown, note: None, next: None },
-        Some(0) => {
-            let (shown, _) = auto::text_window(text, budget, limits, CutUnit::Characters);
-            let note = "The line is too long; page it with the view `chars`.".to_owned();
-            let start = shown.chars().count();
-            let next = json!({ "view": "chars", "args": { "start": start } });
-            Excerpt { text: shown, note: Some(note), next: Some(next) }
-        }
-        Some(count) => {
-            let note = format!("Shown: {count} lines; more follow.");
-            let shown = shown.trim_end_matches('\n').to_owned();
-            Excerpt { text: shown, note: Some(note), next: Some(next(count)) }
-        }
+fn past_the_end() -> HandleError {
+    query_error("`char_offset` is past the end of what is there".to_owned())
+}
+
+fn nothing_found(view: &ViewRequest) -> Excerpt {
+    let note = format!("The view `{}` finds nothing there.", view.name);
+    Excerpt { text: String::new(), note: Some(note), rest: None }
+}
+
+/// The query for characters of a text.
+fn chars_query(path: &str, start: usize, end: Option<usize>) -> Value {
+    let mut args = json!({ "start": start });
+    if let Some(args) = args.as_object_mut() {
+        args.extend((!path.is_empty()).then(|| ("path".to_owned(), json!(path))));
+        args.extend(end.map(|end| ("end".to_owned(), json!(end))));
     }
+    json!({ "view": "chars", "args": args })
 }
 
-/// The numbered lines that a view of a text returned, if the content has that form.
-fn numbered_lines<'c>(content: &'c Content<'_>) -> Option<Vec<(u64, &'c str)>> {
-    let Content::Json(value) = content else { return None };
-    value.as_array()?.iter().map(numbered_line).collect()
-}
-
-/// A row that consists of a line or character number and a text.
-fn numbered_line(row: &Value) -> Option<(u64, &str)> {
-    let row: &Map<String, Value> = row.as_object().filter(|row| row.len() == 2)?;
-    let number = row.get("line").or_else(|| row.get("character"))?.as_u64()?;
-    Some((number, row.get(VALUE_FIELD)?.as_str()?))
+/// The path of a part below another path.
+fn join_paths(before: &str, path: &str) -> String {
+    match before {
+        "" | "$" => path.to_owned(),
+        before if path.starts_with('[') => format!("{before}{path}"),
+        before => format!("{before}.{path}"),
+    }
 }

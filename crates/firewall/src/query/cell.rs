@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
+use crate::numbers::compare_numbers;
+
 /// The most items of a list that can be compared; a longer list counts as nested.
 const MAX_ITEMS: usize = 50;
 /// The longest text that can be a number.
@@ -143,34 +145,6 @@ impl Ord for Cell {
             _ => self.rank().cmp(&other.rank()),
         }
     }
-}
-
-/// The exact order of two numbers, also between an integer and a float.
-fn compare_numbers(a: &Number, b: &Number) -> Ordering {
-    match (integer_value(a), integer_value(b)) {
-        (Some(a), Some(b)) => a.cmp(&b),
-        (Some(a), None) => compare_with_float(a, b),
-        (None, Some(b)) => compare_with_float(b, a).reverse(),
-        (None, None) => float_value(a).partial_cmp(&float_value(b)).unwrap_or(Ordering::Equal),
-    }
-}
-
-/// The value of a number that is written as an integer.
-pub(super) fn integer_value(number: &Number) -> Option<i128> {
-    number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
-}
-
-/// The value of a number as a float.
-pub(super) fn float_value(number: &Number) -> f64 {
-    number.as_f64().unwrap_or(0.0)
-}
-
-fn compare_with_float(whole: i128, number: &Number) -> Ordering {
-    let other = float_value(number);
-    // Truncated towards zero and saturated at the range of i128, which no JSON integer exceeds.
-    // Comparing the integer with the truncated part first, then with the fraction, avoids rounding.
-    let part = other.trunc() as i128;
-    whole.cmp(&part).then_with(|| 0.0_f64.partial_cmp(&other.fract()).unwrap_or(Ordering::Equal))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::cell::{Cell, is_plain};
 use crate::content::{Rows, ValueRenderer, for_rows};
 use crate::redact::Redactor;
-use crate::redact::value::is_independent_of_siblings;
+use crate::redact::value::{WalkBounds, is_independent_of_siblings};
 use crate::spec::EffectiveLimits;
 
 /// The most columns that are cached with a result.
@@ -97,11 +97,7 @@ pub(crate) struct CellRenderer<'a> {
 impl<'a> CellRenderer<'a> {
     pub(super) fn new(redactor: &'a Redactor, limits: &EffectiveLimits) -> Self {
         let mut limits = limits.clone();
-        limits.allowed = None;
-        // Long texts are compared as far as any frame would show them.
-        limits.chars = usize::MAX;
-        limits.fields = usize::MAX;
-        limits.depth = 3;
+        (limits.allowed, limits.requested) = (None, None);
         Self { redactor, limits }
     }
 
@@ -110,9 +106,25 @@ impl<'a> CellRenderer<'a> {
         ValueRenderer::new(self.redactor, &self.limits).key(name) == name
     }
 
+    fn renderer(&self) -> ValueRenderer<'_> {
+        // Texts are compared whole, since views show all of them part by part.
+        let bounds = WalkBounds {
+            depth: 3,
+            fields: usize::MAX,
+            items: self.limits.max_cell_items(),
+            marks_in_place: false,
+        };
+        ValueRenderer::with_bounds(self.redactor, &self.limits, bounds, usize::MAX)
+    }
+
+    /// A row that is a list, as it is shown.
+    fn list_row(&self, row: &Value) -> Cell {
+        Cell::from_value(&self.renderer().item(row, 1))
+    }
+
     /// The field of a row, as it is shown.
     fn field_in_row(&self, row: &Map<String, Value>, field: &str) -> Cell {
-        let mut shown = ValueRenderer::new(self.redactor, &self.limits).object(row, 0);
+        let mut shown = self.renderer().object(row, 0);
         shown.remove(field).map_or(Cell::Null, |value| Cell::from_value(&value))
     }
 
@@ -194,6 +206,10 @@ impl<'v, 'a> ColumnBuilder<'v, 'a> {
         let code = match row {
             Value::Object(map) => {
                 self.field_of(map).map_or(0, |value| self.code(value, Some(map), keep))
+            }
+            Value::Array(items) if self.field == VALUE_FIELD && is_plain(items) => {
+                let cell = self.viewer.list_row(row);
+                self.push_cell(cell)
             }
             other if self.field == VALUE_FIELD => self.code(other, None, keep),
             _ => 0,

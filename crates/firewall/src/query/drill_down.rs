@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 use weaver_types::{Frame, RawResult, ResponseMode};
 
-use super::HandleQuery;
 use super::auto_answer::AutoQuery;
 use super::column::{CellRenderer, ColumnCache, VALUE_FIELD};
 use super::result_source::ResultSource;
 use super::select::{QueryOutcome, Selector};
+use super::{HandleQuery, query_error};
 use crate::content::{Content, Rows, Shape, ValueRenderer};
 use crate::error::HandleError;
 use crate::frame::fit::FrameDraft;
@@ -17,7 +17,7 @@ use crate::frame::{ResultWindow, compose_frame, fill_page};
 use crate::redact::Redactor;
 use crate::spec::{EffectiveLimits, FrameSpec};
 use crate::tabular;
-use crate::view::ViewRegistry;
+use crate::view::{ViewRegistry, ViewResult};
 
 /// Answers a query on a stored result.
 pub(crate) fn drill_down(
@@ -34,12 +34,18 @@ pub(crate) fn drill_down(
         return Ok(compose_frame(redactor, raw, spec, &limits, |_, _| ()));
     }
     let is_auto = limits.mode == ResponseMode::Auto;
+    if query.char_offset > 0 && !is_auto {
+        return Err(query_error("`char_offset` only continues answers of mode `auto`".to_owned()));
+    }
     let Some(request) = &query.view else {
         check_query(query, redactor, &limits)?;
         if is_auto {
             let order = tabular::names_in_order(raw);
-            let auto_query = AutoQuery { redactor, query, spec, limits, is_text: false, order };
             let content = Content::read_tabular(&raw.content);
+            let path = crate::view::has_json_views(&raw.content).then(String::new);
+            let (text, omitted) = (None, Vec::new());
+            let auto_query =
+                AutoQuery { redactor, query, spec, limits, text, path, omitted, order };
             return auto_query.answer(source, &content, &source.cache.columns);
         }
         let drill_down = DrillDown { redactor, query, spec, limits, raw, omitted: Vec::new() };
@@ -61,9 +67,9 @@ pub(crate) fn drill_down(
     check_query(query, redactor, &limits)?;
     if limits.mode == ResponseMode::Auto {
         let order = tabular::names_in_order(raw);
-        let is_text = viewed.is_text;
-        let auto_query = AutoQuery { redactor, query, spec, limits, is_text, order };
-        return auto_query.answer(source, &viewed.content, &ColumnCache::default());
+        let ViewResult { content, text, path, omitted, .. } = viewed;
+        let auto_query = AutoQuery { redactor, query, spec, limits, text, path, omitted, order };
+        return auto_query.answer(source, &content, &ColumnCache::default());
     }
     let drill_down = DrillDown { redactor, query, spec, limits, raw, omitted: viewed.omitted };
     drill_down.answer(&viewed.content, &ColumnCache::default())
@@ -129,11 +135,7 @@ impl DrillDown<'_> {
 
     /// The limits for showing rows: only the requested fields.
     fn display_limits(&self) -> EffectiveLimits {
-        let mut limits = self.limits.clone();
-        if !self.query.fields.is_empty() {
-            limits.allowed = Some(self.query.fields.iter().cloned().collect());
-        }
-        limits
+        self.limits.clone().with_requested_fields(&self.query.fields)
     }
 
     fn answer(&self, content: &Content<'_>, columns: &ColumnCache) -> Result<Frame, HandleError> {

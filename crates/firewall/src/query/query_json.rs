@@ -8,8 +8,10 @@ use super::{
 use crate::error::HandleError;
 
 /// The keys of a query.
-const KEYS: [&str; 9] =
-    ["aggregate", "args", "fields", "filter", "group_by", "limit", "offset", "sort", "view"];
+const KEYS: [&str; 10] = [
+    "aggregate", "args", "char_offset", "fields", "filter", "group_by", "limit", "offset", "sort",
+    "view",
+];
 /// The predicates of a condition.
 const PREDICATES: [&str; 8] = ["contains", "eq", "gt", "gte", "in", "lt", "lte", "ne"];
 /// The most fields that one query may name.
@@ -40,6 +42,7 @@ pub(super) fn parse(value: &Value) -> QueryResult<HandleQuery> {
     for (key, value) in map {
         match key.as_str() {
             "offset" => query.offset = parse_integer(key, value)?,
+            "char_offset" => query.char_offset = parse_integer(key, value)?,
             "limit" => query.limit = Some(parse_integer(key, value)?),
             "fields" => query.fields = parse_names(value)?,
             "filter" => query.filter = parse_filter(value)?,
@@ -74,16 +77,11 @@ pub(super) fn to_json(query: &HandleQuery) -> Value {
         }
     };
     put("offset", json!(query.offset), query.offset == 0);
+    put("char_offset", json!(query.char_offset), query.char_offset == 0);
     put("limit", json!(query.limit), query.limit.is_none());
     put("fields", json!(query.fields), query.fields.is_empty());
-    let conditions: Vec<Value> = query
-        .filter
-        .iter()
-        .map(|Condition { field, predicate }| json!({ field: { predicate.keyword(): predicate.operand() } }))
-        .collect();
-    put("filter", Value::Array(conditions), query.filter.is_empty());
-    let order = |key: &SortKey| json!({ "field": key.field, "order": order_keyword(key) });
-    let sort: Vec<Value> = query.sort.iter().map(order).collect();
+    put("filter", filter_to_json(&query.filter), query.filter.is_empty());
+    let sort: Vec<Value> = query.sort.iter().map(sort_key_to_json).collect();
     put("sort", Value::Array(sort), query.sort.is_empty());
     let aggregates: Vec<String> = query.aggregate.iter().map(Aggregate::name).collect();
     put("aggregate", json!(aggregates), query.aggregate.is_empty());
@@ -93,6 +91,32 @@ pub(super) fn to_json(query: &HandleQuery) -> Value {
         put("args", Value::Object(view.args.clone()), view.args.is_empty());
     }
     Value::Object(out)
+}
+
+/// Conditions as one object, or as a list if a field has two of the same kind.
+fn filter_to_json(conditions: &[Condition]) -> Value {
+    let mut fields: Map<String, Value> = Map::new();
+    for Condition { field, predicate } in conditions {
+        let tests = fields.entry(field.clone()).or_insert_with(|| json!({}));
+        let Some(tests) = tests.as_object_mut() else { continue };
+        if tests.insert(predicate.keyword().to_owned(), predicate.operand()).is_some() {
+            let one = |condition: &Condition| {
+                let Condition { field, predicate } = condition;
+                json!({ field: { predicate.keyword(): predicate.operand() } })
+            };
+            return conditions.iter().map(one).collect();
+        }
+    }
+    Value::Object(fields)
+}
+
+/// A sort key as a text, unless its field would be read as another.
+fn sort_key_to_json(key: &SortKey) -> Value {
+    match (key.descending, key.field.starts_with('-')) {
+        (true, _) => json!(format!("-{}", key.field)),
+        (false, false) => json!(key.field),
+        (false, true) => json!({ "field": key.field, "order": "asc" }),
+    }
 }
 
 pub(crate) fn query_error(detail: String) -> HandleError {
@@ -220,10 +244,6 @@ fn parse_ordered(word: &str, value: &Value) -> QueryResult<Value> {
         value @ (Value::String(_) | Value::Number(_)) => Ok(value),
         _ => Err(query_error(format!("`{word}` compares with a number or a text"))),
     }
-}
-
-fn order_keyword(key: &SortKey) -> &'static str {
-    if key.descending { "desc" } else { "asc" }
 }
 
 /// Parses `"amount"`, `"-amount"` for descending order, `{"field": "amount", "order": "desc"}`, or

@@ -99,12 +99,25 @@ fn a_query_is_written_with_what_it_asks_for_alone() {
         (json!({ "view": "v", "args": {} }), json!({ "view": "v" })),
         (
             json!({ "sort": ["-a", { "field": "b", "order": "asc" }] }),
-            json!({ "sort": [{ "field": "a", "order": "desc" }, { "field": "b", "order": "asc" }] }),
+            json!({ "sort": ["-a", "b"] }),
+        ),
+        (
+            json!({ "sort": [{ "field": "-a" }, { "field": "-b", "order": "desc" }] }),
+            json!({ "sort": [{ "field": "-a", "order": "asc" }, "--b"] }),
         ),
         (
             json!({ "filter": { "a": 1, "b": { "in": [1] } } }),
-            json!({ "filter": [{ "a": { "eq": 1 } }, { "b": { "in": [1] } }] }),
+            json!({ "filter": { "a": { "eq": 1 }, "b": { "in": [1] } } }),
         ),
+        (
+            json!({ "filter": [{ "a": { "gt": 1 } }, { "a": { "lt": 9 } }] }),
+            json!({ "filter": { "a": { "gt": 1, "lt": 9 } } }),
+        ),
+        (
+            json!({ "filter": [{ "a": { "contains": "x" } }, { "a": { "contains": "y" } }] }),
+            json!({ "filter": [{ "a": { "contains": "x" } }, { "a": { "contains": "y" } }] }),
+        ),
+        (json!({ "offset": 1, "char_offset": 7 }), json!({ "offset": 1, "char_offset": 7 })),
         (
             json!({ "aggregate": ["count", "avg(a)"], "group_by": "b" }),
             json!({ "aggregate": ["count", "avg(a)"], "group_by": "b" }),

@@ -1,12 +1,14 @@
 //! Facts about a list of objects.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 use weaver_text::escape;
 
-use super::number::{push_count, push_rounded};
+use super::number::{push_count, push_mean, push_number};
 use crate::content::{Rows, ValueRenderer, for_rows};
+use crate::numbers::{NumberSum, compare_numbers};
 use crate::redact::MASK;
 use crate::redact::value::FieldName;
 
@@ -131,9 +133,9 @@ fn top_keys<'a>(
     renderer: &mut ValueRenderer<'_>,
 ) -> (Vec<Cow<'a, str>>, Vec<ColumnSummary<'a>>) {
     let mut keys = sample_keys(sample);
-    let all = keys.len();
+    let withheld = keys.iter().filter(|key| renderer.limits.withholds_field(&key.name)).count();
+    renderer.omit("fields_not_allowed", withheld);
     keys.retain(|key| renderer.limits.may_show_field(&key.name));
-    renderer.omit("fields_not_allowed", all - keys.len());
     keys.sort_by_key(|key| std::cmp::Reverse(key.count));
     let top = keys.into_iter().take(TOP_KEYS);
     top.map(|SampledKey { name, column, .. }| (name, column)).unzip()
@@ -236,8 +238,7 @@ enum ColumnSummary<'a> {
 struct NumberStatistics {
     min: (f64, Number),
     max: (f64, Number),
-    sum: f64,
-    count: u32,
+    sum: NumberSum,
     /// The first of the numbers.
     first_numbers: Vec<Number>,
 }
@@ -343,20 +344,25 @@ impl NumberStatistics {
     fn of(number: &Number) -> Option<Self> {
         let value = number.as_f64()?;
         let (min, max) = ((value, number.clone()), (value, number.clone()));
-        Some(Self { min, max, sum: value, count: 1, first_numbers: vec![number.clone()] })
+        let sum = NumberSum::of(std::iter::once(number));
+        Some(Self { min, max, sum, first_numbers: vec![number.clone()] })
     }
 
     /// Adds a number; false if it cannot be represented as a float.
     fn add(&mut self, number: &Number) -> bool {
         let Some(value) = number.as_f64() else { return false };
-        if value < self.min.0 {
+        // Large integers that differ may be equal as floats.
+        let is = |order: Ordering, (known, exact): &(f64, Number)| {
+            let rounded = value.partial_cmp(known).unwrap_or(Ordering::Equal);
+            rounded.then_with(|| compare_numbers(number, exact)) == order
+        };
+        if is(Ordering::Less, &self.min) {
             self.min = (value, number.clone());
         }
-        if value > self.max.0 {
+        if is(Ordering::Greater, &self.max) {
             self.max = (value, number.clone());
         }
-        self.sum += value;
-        self.count = self.count.saturating_add(1);
+        self.sum.add(number);
         if self.first_numbers.len() < MAX_REMEMBERED {
             self.first_numbers.push(number.clone());
         }
@@ -368,13 +374,13 @@ impl NumberStatistics {
     fn statistics(&self, key: &mut FieldName<'_>, renderer: &mut ValueRenderer<'_>) -> String {
         let mut fact = start_fact(&renderer.key_for(key));
         let mut masked = false;
-        for (name, (value, number)) in [(": min=", &self.min), (", max=", &self.max)] {
+        for (name, (_, number)) in [(": min=", &self.min), (", max=", &self.max)] {
             fact.push_str(name);
             if renderer.hides_number(number, Some(*key)) {
                 masked = true;
                 fact.push_str(MASK);
             } else {
-                push_rounded(&mut fact, *value);
+                push_number(&mut fact, number);
             }
         }
         fact.push_str(", avg=");
@@ -383,7 +389,7 @@ impl NumberStatistics {
         {
             fact.push_str(MASK);
         } else {
-            push_rounded(&mut fact, self.sum / f64::from(self.count));
+            push_mean(&mut fact, &self.sum);
         }
         fact
     }

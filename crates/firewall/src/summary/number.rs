@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
+use serde_json::Number;
+
 use crate::decimal::{last_digit, push_decimal};
+use crate::numbers::{NumberSum, integer_value};
 
 /// Bits of the fraction of an IEEE 754 double.
 const FRACTION_BITS: u32 = 52;
@@ -12,8 +15,39 @@ pub(super) fn push_count(out: &mut String, count: usize) {
     push_decimal(out, count as u64);
 }
 
+/// Up to here, integers and their means are exact as floats.
+const MAX_FLOAT_INTEGER: i128 = 1 << (FRACTION_BITS + 1);
+
+/// Appends a number with two decimals; an integer is never rounded.
+pub(super) fn push_number(out: &mut String, number: &Number) {
+    match integer_value(number) {
+        Some(integer) if integer.abs() > MAX_FLOAT_INTEGER => {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "{integer}.00");
+        }
+        _ => push_rounded(out, number.as_f64().unwrap_or(0.0)),
+    }
+}
+
+/// Appends the mean of some numbers with two decimals. That of integers whose sum no float has is
+/// computed exactly, half to even.
+pub(super) fn push_mean(out: &mut String, sum: &NumberSum) {
+    match sum.integers() {
+        Some((total, count)) if total.abs() > MAX_FLOAT_INTEGER => {
+            let hundredths = total.saturating_mul(100);
+            let count = i128::from(count.max(1));
+            let (down, rest) = (hundredths.div_euclid(count), hundredths.rem_euclid(count));
+            let up = rest * 2 > count || rest * 2 == count && down % 2 != 0;
+            let mean = down + i128::from(up);
+            let sign = if mean < 0 { "-" } else { "" };
+            let _ = write!(out, "{sign}{}.{:02}", mean.abs() / 100, mean.abs() % 100);
+        }
+        _ => push_rounded(out, sum.rounded_mean()),
+    }
+}
+
 /// Appends a number with two decimals, exactly as `{:.2}` does: correctly rounded, half to even.
-pub(super) fn push_rounded(out: &mut String, value: f64) {
+fn push_rounded(out: &mut String, value: f64) {
     let Some(hundredths) = hundredths(value.abs()) else {
         // Writing to a string cannot fail.
         let _ = write!(out, "{value:.2}");
@@ -73,6 +107,41 @@ mod tests {
             for value in [any, average, halves, near, whole as f64, f64::from_bits(bits)] {
                 prop_assert_eq!(rounded(value), format!("{value:.2}"));
             }
+        }
+    }
+
+    #[test]
+    fn integers_and_their_means_are_exact() {
+        let number = |text: &str| serde_json::from_str::<Number>(text).unwrap();
+        for (text, shown) in [
+            ("1234567890123456789", "1234567890123456789.00"),
+            ("-9223372036854775807", "-9223372036854775807.00"),
+            ("18446744073709551615", "18446744073709551615.00"),
+            ("9007199254740993", "9007199254740993.00"),
+            ("17", "17.00"),
+            ("-0.5", "-0.50"),
+            ("1e300", &format!("{:.2}", 1e300)),
+        ] {
+            let mut out = String::new();
+            push_number(&mut out, &number(text));
+            assert_eq!(out, shown);
+        }
+        for (texts, mean) in [
+            (&["1", "2"][..], "1.50"),
+            (&["1234567890123456789", "1234567890123456790"], "1234567890123456789.50"),
+            (&["9007199254740993"; 3], "9007199254740993.00"),
+            (&["9007199254740993", "9007199254740993", "9007199254740994"], "9007199254740993.33"),
+            (
+                &["-9007199254740993", "-9007199254740993", "-9007199254740994"],
+                "-9007199254740993.33",
+            ),
+            (&["-18014398509481985", "18014398509481984", "0"], "-0.33"),
+            (&["9223372036854775807", "0.5"], &format!("{:.2}", 9_223_372_036_854_775_807.5 / 2.0)),
+        ] {
+            let numbers: Vec<Number> = texts.iter().map(|text| number(text)).collect();
+            let mut out = String::new();
+            push_mean(&mut out, &NumberSum::of(numbers.iter()));
+            assert_eq!(out, mean, "{texts:?}");
         }
     }
 

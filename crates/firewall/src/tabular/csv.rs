@@ -9,8 +9,8 @@ use crate::error::HandleError;
 
 /// The most rows that are read.
 const MAX_ROWS: usize = 1_000_000;
-/// The most columns; more are left out.
-const MAX_COLUMNS: usize = 256;
+/// The most columns, as many as a spreadsheet has. A text with more is no table.
+pub(super) const MAX_COLUMNS: usize = 16_384;
 
 /// All rows of a table; visibility is not considered.
 pub(crate) fn rows(text: &str, delimiter: u8) -> Option<Vec<Value>> {
@@ -45,6 +45,9 @@ impl Table {
         let unreadable =
             |_| HandleError::Query { detail: "the content cannot be read as a table".to_owned() };
         let head = reader.headers().map_err(unreadable)?.clone();
+        if head.len() > MAX_COLUMNS {
+            return Err(too_many_columns());
+        }
         let mut rows: Vec<Vec<String>> = Vec::new();
         for record in reader.records() {
             if rows.len() >= MAX_ROWS {
@@ -52,7 +55,10 @@ impl Table {
                 return Err(HandleError::Constraint { detail });
             }
             let record = record.map_err(unreadable)?;
-            rows.push(record.iter().take(MAX_COLUMNS).map(str::to_owned).collect());
+            if record.len() > MAX_COLUMNS {
+                return Err(too_many_columns());
+            }
+            rows.push(record.iter().map(str::to_owned).collect());
         }
         // Cells beyond the header get unnamed columns.
         let longest = rows.iter().map(Vec::len).max().unwrap_or_default();
@@ -62,11 +68,16 @@ impl Table {
     }
 }
 
+fn too_many_columns() -> HandleError {
+    let detail = format!("the table has more than {MAX_COLUMNS} columns");
+    HandleError::Constraint { detail }
+}
+
 /// Makes column names non-empty and unique.
 pub(super) fn distinct_names<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut known = BTreeSet::new();
     let mut out = Vec::new();
-    for (at, name) in names.take(MAX_COLUMNS).enumerate() {
+    for (at, name) in names.enumerate() {
         let name = name.trim();
         let mut unique =
             if name.is_empty() { format!("column_{}", at + 1) } else { name.to_owned() };
@@ -121,7 +132,20 @@ mod tests {
         assert_eq!(names(&["a", "a", "a"]), "a a_2 a_3");
         assert_eq!(names(&["a_2", "a", "a"]), "a_2 a a_3");
         assert_eq!(names(&["a", "a_2", "a_2"]), "a a_2 a_2_3");
-        assert_eq!(distinct_names(["x"; 300].into_iter()).len(), 256);
+        assert_eq!(distinct_names(["x"; 300].into_iter()).len(), 300);
+    }
+
+    #[test]
+    fn a_text_with_more_columns_than_a_spreadsheet_is_no_table() {
+        let cells = |count: usize| vec!["x"; count].join(",");
+        for (head, row, is_table) in [
+            (MAX_COLUMNS, MAX_COLUMNS, true),
+            (MAX_COLUMNS + 1, 1, false),
+            (1, MAX_COLUMNS + 1, false),
+        ] {
+            let text = format!("{}\n{}\n", cells(head), cells(row));
+            assert_eq!(Table::read(&text, b',').is_ok(), is_table, "{head} {row}");
+        }
     }
 
     #[test]

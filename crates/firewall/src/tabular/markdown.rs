@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::csv::distinct_names;
+use super::csv::{MAX_COLUMNS, distinct_names};
 
 /// The rows of a text that is one table.
 pub(super) fn rows(text: &str) -> Option<Vec<Value>> {
@@ -13,7 +13,7 @@ pub(super) fn rows(text: &str) -> Option<Vec<Value>> {
         let inner = cell.trim_matches(':');
         !inner.is_empty() && inner.bytes().all(|b| b == b'-')
     };
-    if rule.len() != head.len() || !rule.iter().all(is_rule) {
+    if rule.len() != head.len() || head.len() > MAX_COLUMNS || !rule.iter().all(is_rule) {
         return None;
     }
     let names = distinct_names(head.iter().map(String::as_str));

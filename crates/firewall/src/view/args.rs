@@ -6,7 +6,7 @@ use crate::error::HandleError;
 use crate::query::{ViewRequest, query_error, unknown_name_error};
 
 /// The longest text in an argument, in bytes.
-const MAX_TEXT: usize = 1_000;
+pub(super) const MAX_TEXT: usize = 1_000;
 /// The most names in a list.
 const MAX_NAMES: usize = 256;
 

@@ -1,4 +1,4 @@
-//! Views of JSON: the value at a path, its keys, and the existing paths.
+//! Views of JSON: the value at a path, its keys, the existing paths, and parts of a text in it.
 //!
 //! All of them work on the whole redacted value, so what a field name or a sibling hides stays
 //! hidden on every path. If only some fields may be shown, that refers to the fields of the rows.
@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::ViewArgs;
 use super::path::{self, PathStep};
+use super::text::{self, TextParts};
 use super::view_result::ViewResult;
 use crate::content::{Content, Shape, ValueRenderer};
 use crate::error::HandleError;
@@ -17,8 +18,14 @@ use crate::query::{ViewRequest, query_error, unknown_name_error};
 use crate::redact::MASK;
 
 /// The names of the views.
-pub(super) const NAMES: &[Cow<'static, str>] =
-    &[Cow::Borrowed("get"), Cow::Borrowed("keys"), Cow::Borrowed("paths")];
+pub(super) const NAMES: &[Cow<'static, str>] = &[
+    Cow::Borrowed("chars"),
+    Cow::Borrowed("get"),
+    Cow::Borrowed("keys"),
+    Cow::Borrowed("lines"),
+    Cow::Borrowed("paths"),
+    Cow::Borrowed("search"),
+];
 /// The most values that a path may match.
 pub(super) const MAX_MATCHES: usize = 100_000;
 /// The most different paths, and the most values visited to collect them.
@@ -57,7 +64,9 @@ pub(super) fn parse_request(
     let known: &[&str] = match request.name.as_str() {
         "get" => &["keys", "path"],
         "keys" => &["path"],
-        _ => &["depth", "path"],
+        "paths" => &["depth", "path"],
+        // A view of a text checks its own arguments.
+        _ => &["around", "end", "ignore_case", "path", "start", "text"],
     };
     let args = ViewArgs::of(request, known)?;
     let steps = path::parse(args.text("path")?.unwrap_or_default())?;
@@ -76,9 +85,26 @@ pub(super) fn render_at_path<'v>(
         JsonWalker { root, rows_key: wrapped_rows_key(root), renderer, omitted: Vec::new() };
     let found = walker.resolve_path(steps)?;
     let content = match request.name.as_str() {
-        "get" => walker.get(&found, args.names("keys")?.as_deref()),
+        "get" => {
+            let keys = args.names("keys")?;
+            let content = walker.get(&found, keys.as_deref());
+            // Of a single text the lines and characters have places.
+            let text = walker.only_text(&found).filter(|_| keys.is_none()).map(TextParts::whole);
+            let is_whole = keys.is_none() && renderer.limits.allowed.is_none() && found.len() == 1;
+            let path = is_whole.then(|| args.text("path")).transpose()?.flatten();
+            let path = is_whole.then(|| path.unwrap_or_default().to_owned());
+            let viewed = ViewResult::redacted(Content::Json(content));
+            return Ok(ViewResult { text, path, omitted: walker.omitted, ..viewed });
+        }
         "keys" => Cow::Owned(walker.keys(&found)),
-        _ => Cow::Owned(walker.paths(&found, args.integer("depth")?.unwrap_or(DEFAULT_DEPTH))),
+        "paths" => {
+            Cow::Owned(walker.paths(&found, args.integer("depth")?.unwrap_or(DEFAULT_DEPTH)))
+        }
+        _ => {
+            let problem = "`path` must lead to one text; the view `paths` shows where texts are";
+            let text = walker.only_text(&found).ok_or_else(|| query_error(problem.to_owned()))?;
+            return text::render(text, request, true);
+        }
     };
     Ok(ViewResult { omitted: walker.omitted, ..ViewResult::redacted(Content::Json(content)) })
 }
@@ -182,6 +208,13 @@ impl<'v> JsonWalker<'v, '_, '_> {
             return query_error("`path` leads to no object with such a key".to_owned());
         }
         unknown_name_error("key of `path`", key, &keys)
+    }
+
+    /// The only match, if it is a text that may be shown.
+    fn only_text(&self, found: &[JsonLocation<'v>]) -> Option<&'v str> {
+        let [spot] = found else { return None };
+        let is_seen = spot.field.is_some() || self.renderer.limits.may_show_field("value");
+        spot.value.as_str().filter(|_| is_seen)
     }
 
     /// The matches as rows. A single list is expanded into its items.

@@ -5,10 +5,12 @@ use crate::query::query_error;
 
 /// The most steps of a path.
 const MAX_STEPS: usize = 32;
+/// The longest path, in bytes.
+pub(crate) const MAX_PATH_BYTES: usize = super::args::MAX_TEXT;
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PathStep {
+pub(crate) enum PathStep {
     /// The field of an object.
     Key(String),
     /// The item of a list.
@@ -18,7 +20,7 @@ pub(super) enum PathStep {
 }
 
 /// Parses a path. The empty path and `$` refer to the whole value.
-pub(super) fn parse(path: &str) -> Result<Vec<PathStep>, HandleError> {
+pub(crate) fn parse(path: &str) -> Result<Vec<PathStep>, HandleError> {
     let mut rest = path.strip_prefix('$').unwrap_or(path);
     let mut steps = Vec::new();
     let mut first = true;
@@ -78,7 +80,7 @@ fn malformed() -> HandleError {
 }
 
 /// Appends a key to a path, quoted if necessary.
-pub(super) fn append_key(before: &str, key: &str) -> String {
+pub(crate) fn append_key(before: &str, key: &str) -> String {
     let plain = !key.is_empty() && !key.contains(['.', '[', ']', '"', '$']);
     match (plain, before.is_empty()) {
         (true, true) => key.to_owned(),

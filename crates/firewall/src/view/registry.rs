@@ -137,7 +137,7 @@ impl ViewRegistry {
                         "lines have no field names, and only named fields may be shown here";
                     return Err(HandleError::Constraint { detail: detail.to_owned() });
                 }
-                text::render(source.redacted_text(renderer)?, request)
+                text::render(source.redacted_text(renderer)?, request, false)
             }
             ViewKind::Binary => {
                 super::args::ViewArgs::of(request, &[])?;

@@ -7,6 +7,7 @@ use weaver_types::JsonRows;
 
 use super::json::{self, MAX_ITEMS, MAX_MATCHES};
 use super::path::PathStep;
+use super::text::TextParts;
 use super::view_result::ViewResult;
 use crate::content::{Content, ValueRenderer};
 use crate::error::HandleError;
@@ -24,16 +25,22 @@ pub(super) fn render<'v>(
     let is_all = steps.is_empty() || below.is_some_and(<[PathStep]>::is_empty);
     if request.name == "get" && is_all {
         let found = all_rows(rows, below, args.names("keys")?.as_deref(), renderer);
-        return Ok(found.map(|rows| ViewResult::redacted(Content::Rows(rows))));
+        let path = renderer.limits.allowed.is_none().then(|| args.text("path")).transpose()?;
+        let path = path.map(|path| path.unwrap_or_default().to_owned());
+        let path = path.filter(|_| !request.args.contains_key("keys"));
+        return Ok(
+            found.map(|rows| ViewResult { path, ..ViewResult::redacted(Content::Rows(rows)) })
+        );
     }
     let Some((root, steps)) = narrow(rows, &steps, below, &request.name) else {
         return Ok(None);
     };
-    let ViewResult { content, omitted, .. } =
+    let ViewResult { content, text, path, omitted, .. } =
         json::render_at_path(&root, &args, &steps, request, renderer)?;
     let Content::Json(value) = content else { return Ok(None) };
     let content = Content::Json(Cow::Owned(value.into_owned()));
-    Ok(Some(ViewResult { omitted, ..ViewResult::redacted(content) }))
+    let text = text.map(TextParts::into_owned);
+    Ok(Some(ViewResult { text, path, omitted, ..ViewResult::redacted(content) }))
 }
 
 /// All rows, with the requested visible fields.

@@ -1,6 +1,6 @@
-//! Views of text: lines, head, tail and search.
+//! Views of text: lines, characters, head, tail and search.
 //!
-//! All of them work on the whole redacted text. Lines are counted from 0.
+//! All of them work on the whole redacted text. Lines and characters are counted from 0.
 
 use std::borrow::Cow;
 
@@ -22,68 +22,128 @@ pub(super) const NAMES: &[Cow<'static, str>] = &[
 ];
 /// The default number of lines of a head or tail.
 const DEFAULT_LINES: usize = 20;
-/// The most lines that a view returns.
+/// The most lines that a view returns as rows.
 const MAX_LINES: usize = 10_000;
 /// The most lines of context around a match.
 const MAX_CONTEXT_LINES: usize = 20;
 
-/// Renders a view of a redacted text.
-pub(super) fn render(
-    text: &str,
+/// What the parts of a text are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TextUnit {
+    /// Whole lines.
+    Lines,
+    /// One run of characters.
+    Characters,
+}
+
+/// Parts of a redacted text, each with the number of its line or of its first character.
+pub(crate) struct TextParts<'a> {
+    pub(crate) unit: TextUnit,
+    pub(crate) parts: Vec<(usize, Cow<'a, str>)>,
+    /// The line or character before which a request ends; `None` if it names none.
+    pub(crate) end: Option<usize>,
+}
+
+impl<'a> TextParts<'a> {
+    /// All characters of a text.
+    pub(super) fn whole(text: &'a str) -> Self {
+        let parts = vec![(0, Cow::Borrowed(text))];
+        Self { unit: TextUnit::Characters, parts, end: None }
+    }
+
+    pub(super) fn into_owned(self) -> TextParts<'static> {
+        let parts = self.parts.into_iter();
+        let parts = parts.map(|(number, text)| (number, Cow::Owned(text.into_owned()))).collect();
+        TextParts { unit: self.unit, parts, end: self.end }
+    }
+
+    /// The parts as rows.
+    fn rows(&self) -> Content<'a> {
+        let name = match self.unit {
+            TextUnit::Lines => "line",
+            TextUnit::Characters => "character",
+        };
+        let parts = self.parts.iter().take(MAX_LINES);
+        let rows = parts.map(|(number, text)| json!({ name: number, "value": text })).collect();
+        Content::Json(Cow::Owned(Value::Array(rows)))
+    }
+}
+
+/// Renders a view of a redacted text. A text within JSON also has a `path`.
+pub(super) fn render<'a>(
+    text: &'a str,
     request: &ViewRequest,
-) -> Result<ViewResult<'static>, HandleError> {
-    let lines = match request.name.as_str() {
-        "head" => match ViewArgs::of(request, &["chars", "lines"])?.integer("chars")? {
+    is_within_json: bool,
+) -> Result<ViewResult<'a>, HandleError> {
+    let args = args(request, is_within_json)?;
+    let parts = match request.name.as_str() {
+        "head" => match args.integer("chars")? {
             Some(chars) => {
-                let head = weaver_text::escape::truncate(text, chars).to_owned();
-                return Ok(ViewResult::redacted(Content::Json(Cow::Owned(
-                    json!([{ "value": head }]),
-                ))));
+                let head = weaver_text::escape::truncate(text, chars);
+                let parts = TextParts { end: Some(chars), ..TextParts::whole(head) };
+                let rows = Content::Json(Cow::Owned(json!([{ "value": head }])));
+                return Ok(ViewResult { text: Some(parts), ..ViewResult::redacted(rows) });
             }
-            None => {
-                let count = ViewArgs::of(request, &["chars", "lines"])?.integer("lines")?;
-                numbered_lines(text, 0, count.unwrap_or(DEFAULT_LINES))
-            }
+            None => numbered_lines(text, 0, args.integer("lines")?.unwrap_or(DEFAULT_LINES)),
         },
         "tail" => {
-            let count =
-                ViewArgs::of(request, &["lines"])?.integer("lines")?.unwrap_or(DEFAULT_LINES);
+            let count = args.integer("lines")?.unwrap_or(DEFAULT_LINES);
             let total = text.lines().count();
             numbered_lines(text, total.saturating_sub(count), count)
         }
         "lines" => {
-            let (start, end) = range(&ViewArgs::of(request, &["end", "start"])?)?;
-            numbered_lines(text, start, end - start)
+            let (start, end) = range(&args)?;
+            let count = end.map_or(usize::MAX, |end| end - start);
+            TextParts { end, ..numbered_lines(text, start, count) }
         }
         "chars" => {
-            let (start, end) = range(&ViewArgs::of(request, &["end", "start"])?)?;
-            let part: String = text.chars().skip(start).take(end - start).collect();
-            let part = json!({ "character": start, "value": part });
-            return Ok(ViewResult::of_text(vec![part]));
+            let (start, end) = range(&args)?;
+            let part = char_range(text, start, end.unwrap_or(usize::MAX));
+            let parts = vec![(start, Cow::Borrowed(part))];
+            TextParts { unit: TextUnit::Characters, parts, end }
         }
-        _ => search(text, request)?,
+        _ => search(text, &args)?,
     };
-    Ok(ViewResult::of_text(lines))
+    Ok(ViewResult::of_text(parts.rows(), parts))
+}
+
+fn args<'r>(request: &'r ViewRequest, is_within_json: bool) -> Result<ViewArgs<'r>, HandleError> {
+    let mut known: Vec<&str> = match request.name.as_str() {
+        "head" => vec!["chars", "lines"],
+        "tail" => vec!["lines"],
+        "lines" | "chars" => vec!["end", "start"],
+        _ => vec!["around", "ignore_case", "text"],
+    };
+    known.extend(is_within_json.then_some("path"));
+    ViewArgs::of(request, &known)
 }
 
 /// A range of lines or characters, counted from 0; the end is exclusive.
-fn range(args: &ViewArgs<'_>) -> Result<(usize, usize), HandleError> {
+fn range(args: &ViewArgs<'_>) -> Result<(usize, Option<usize>), HandleError> {
     let start = args.integer("start")?.unwrap_or(0);
-    let end = args.integer("end")?.unwrap_or(usize::MAX);
-    if end < start {
+    let end = args.integer("end")?;
+    if end.is_some_and(|end| end < start) {
         return Err(query_error("`end` is before `start`".to_owned()));
     }
     Ok((start, end))
 }
 
-fn numbered_lines(text: &str, start: usize, count: usize) -> Vec<Value> {
-    let lines = text.lines().enumerate().skip(start).take(count.min(MAX_LINES));
-    lines.map(|(number, line)| json!({ "line": number, "value": line })).collect()
+/// The characters from `start` up to but not including `end`.
+fn char_range(text: &str, start: usize, end: usize) -> &str {
+    let from = text.char_indices().nth(start).map_or(text.len(), |(at, _)| at);
+    let rest = text.get(from..).unwrap_or_default();
+    weaver_text::escape::truncate(rest, end - start)
+}
+
+fn numbered_lines(text: &str, start: usize, count: usize) -> TextParts<'_> {
+    let lines = text.lines().enumerate().skip(start).take(count);
+    let parts: Vec<_> = lines.map(|(number, line)| (number, Cow::Borrowed(line))).collect();
+    let end = parts.last().map(|(number, _)| number + 1);
+    TextParts { unit: TextUnit::Lines, parts, end }
 }
 
 /// The lines that contain a text, with context.
-fn search(text: &str, request: &ViewRequest) -> Result<Vec<Value>, HandleError> {
-    let args = ViewArgs::of(request, &["around", "ignore_case", "text"])?;
+fn search<'a>(text: &'a str, args: &ViewArgs<'_>) -> Result<TextParts<'a>, HandleError> {
     let ignore_case = args.boolean("ignore_case")?.unwrap_or(true);
     let around = args.integer("around")?.unwrap_or(0).min(MAX_CONTEXT_LINES);
     let wanted = args.text("text")?.filter(|text| !text.is_empty());
@@ -95,16 +155,13 @@ fn search(text: &str, request: &ViewRequest) -> Result<Vec<Value>, HandleError> 
         if ignore_case { line.to_lowercase().contains(&folded) } else { line.contains(wanted) }
     };
     let lines: Vec<&str> = text.lines().collect();
-    let mut out = Vec::new();
+    let mut parts = Vec::new();
     let mut next = 0;
     for (number, _) in lines.iter().enumerate().filter(|(_, line)| holds(line)) {
         let first = number.saturating_sub(around).max(next);
         next = number.saturating_add(around).saturating_add(1).min(lines.len()).max(next);
         let part = lines.get(first..next).unwrap_or_default().iter().enumerate();
-        out.extend(part.map(|(at, line)| json!({ "line": first + at, "value": line })));
-        if out.len() >= MAX_LINES {
-            break;
-        }
+        parts.extend(part.map(|(at, line)| (first + at, Cow::Borrowed(*line))));
     }
-    Ok(out)
+    Ok(TextParts { unit: TextUnit::Lines, parts, end: None })
 }

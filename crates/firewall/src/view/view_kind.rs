@@ -97,6 +97,11 @@ impl<'a> DetectedKind<'a> {
     }
 }
 
+/// True if the built-in views of some content are those of JSON.
+pub(crate) fn has_json_views(raw: &RawContent) -> bool {
+    DetectedKind::detect(raw).kind == ViewKind::Json
+}
+
 /// True for a whole JSON object or array; a lone number or string counts as text.
 fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()

@@ -1,9 +1,6 @@
 //! The result of a view.
 
-use std::borrow::Cow;
-
-use serde_json::Value;
-
+use super::text::TextParts;
 use crate::content::Content;
 
 /// The result of a view.
@@ -13,8 +10,10 @@ pub(crate) struct ViewResult<'a> {
     pub(crate) is_unrestricted: bool,
     /// True if it was made from redacted content, so that the masks in it are our own.
     pub(crate) is_redacted: bool,
-    /// True for numbered lines or characters of a text.
-    pub(crate) is_text: bool,
+    /// The lines or characters of a text that the content has as rows.
+    pub(crate) text: Option<TextParts<'a>>,
+    /// The path of the one value that it shows, if it shows that value as it is stored.
+    pub(crate) path: Option<String>,
     /// True if facts about it are to be shown instead of its rows.
     pub(crate) is_summary: bool,
     /// What it omits, by kind.
@@ -23,13 +22,13 @@ pub(crate) struct ViewResult<'a> {
 
 impl<'a> ViewResult<'a> {
     pub(super) fn unrestricted(content: Content<'a>) -> Self {
-        let (is_redacted, is_text, is_summary) = (false, false, false);
         Self {
             content,
             is_unrestricted: true,
-            is_redacted,
-            is_text,
-            is_summary,
+            is_redacted: false,
+            text: None,
+            path: None,
+            is_summary: false,
             omitted: Vec::new(),
         }
     }
@@ -38,10 +37,9 @@ impl<'a> ViewResult<'a> {
         Self { is_redacted: true, ..Self::unrestricted(content) }
     }
 
-    /// Parts of a redacted text, each with its position.
-    pub(super) fn of_text(parts: Vec<Value>) -> Self {
-        let content = Content::Json(Cow::Owned(Value::Array(parts)));
-        Self { is_text: true, ..Self::redacted(content) }
+    /// Parts of a redacted text, each with its position, and the same parts as rows.
+    pub(super) fn of_text(rows: Content<'a>, parts: TextParts<'a>) -> Self {
+        Self { text: Some(parts), ..Self::redacted(rows) }
     }
 
     pub(super) fn summary(content: Content<'a>) -> Self {

@@ -204,7 +204,7 @@ fn rows_are_a_table_with_facts_about_all_of_them() {
     assert!(text_of(&page).starts_with(&format!("id,state,late\n{next},open,\n")), "{page:?}");
     // What does not fit is counted.
     let wide: Value = (0..200).map(|n| (format!("column_number_{n}"), json!(n))).collect();
-    let frame = within(&RawResult::json(json!(vec![wide; 40])), 1_000);
+    let frame = within(&RawResult::json(json!(vec![wide; 40])), 3_000);
     assert!(text_of(&frame).contains("more columns left out"), "{}", text_of(&frame));
 }
 
@@ -258,9 +258,8 @@ fn a_tree_keeps_its_names_and_counts_what_is_left_out() {
     }
     assert!(shown.contains("file-0.rs") && shown.contains(" more\""), "{shown}");
     let next = frame.next.unwrap();
-    let path = next["args"]["path"].as_str().unwrap().to_owned();
     let rest = ask(&raw, &next).unwrap();
-    assert!(text_of(&rest).contains("file-199.rs"), "{path}: {}", text_of(&rest));
+    assert!(text_of(&rest).contains("file-199.rs"), "{next}: {}", text_of(&rest));
 }
 
 #[test]

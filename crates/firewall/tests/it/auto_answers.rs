@@ -79,7 +79,10 @@ fn of_rows_that_do_not_fit_it_is_said_where_the_rest_begins() {
     assert_eq!(text, "id\n3\n4\n5\nMatching rows: 8.");
     assert_eq!(
         (notes, next),
-        (vec!["Shown: rows 1 to 3 of 8.".to_owned()], json!({ "offset": 4 }))
+        (
+            vec!["Shown: rows 1 to 3 of 8.".to_owned()],
+            json!({ "filter": { "id": { "gte": 2 } }, "fields": ["id"], "offset": 4 })
+        )
     );
 }
 
@@ -119,10 +122,13 @@ fn lines_of_a_text_are_shown_from_the_offset_on() {
         ("two\nthree", vec!["Shown: 2 lines; more follow.".to_owned()], json!({ "offset": 3 }))
     );
     let (text, notes, next) = told(&raw, &json!({ "offset": 2 }), of_chars(4));
-    let said = "The line is too long; page it with the view `chars`.".to_owned();
-    assert_eq!(
-        (text.as_str(), notes, next),
-        ("thre", vec![said], json!({ "view": "chars", "args": { "start": 4 } }))
+    let said = "The line is too long for one answer: its characters 0 to 3 are shown.".to_owned();
+    let rest = json!({ "offset": 2, "char_offset": 4 });
+    assert_eq!((text.as_str(), notes, &next), ("thre", vec![said], &rest));
+    assert_eq!(told(&raw, &rest, of_chars(6)), ("e\nfour".to_owned(), vec![], Value::Null));
+    assert!(
+        refused(&raw, &json!({ "offset": 2, "char_offset": 5 }), of_chars(4))
+            .contains("past the end")
     );
     assert_eq!(told(&RawResult::text(""), &json!({}), Constraints::default()).0, "");
     let fields = Constraints { allowed_fields: Some(names(&["id"])), ..Constraints::default() };
@@ -161,14 +167,14 @@ fn lines_and_characters_of_a_view_are_paged_by_their_places() {
             10,
             "two\nthree",
             Some("Shown: 2 lines from 1 on; more follow."),
-            json!({ "args": { "start": 3 } }),
+            json!({ "view": "lines", "args": { "start": 3 } }),
         ),
         (
             &chars,
             6,
             "two\nth",
             Some("Shown: 6 characters from 4 on; more follow."),
-            json!({ "args": { "start": 10 } }),
+            json!({ "view": "chars", "args": { "start": 10 } }),
         ),
         (&search, 100, "1: two\n4: two more", None, Value::Null),
         (
@@ -176,7 +182,7 @@ fn lines_and_characters_of_a_view_are_paged_by_their_places() {
             10,
             "1: two",
             Some("Shown: 1 lines from 1 on; more follow."),
-            json!({ "offset": 1 }),
+            json!({ "view": "search", "args": { "text": "two" }, "offset": 1 }),
         ),
         (
             &view("search", json!({ "text": "six" })),
@@ -189,8 +195,8 @@ fn lines_and_characters_of_a_view_are_paged_by_their_places() {
             &view("lines", json!({ "start": 2 })),
             3,
             "thr",
-            Some("The line is too long; page it with the view `chars`."),
-            json!({ "view": "chars", "args": { "start": 3 } }),
+            Some("The line is too long for one answer: its characters 0 to 2 are shown."),
+            json!({ "view": "lines", "args": { "start": 2 }, "char_offset": 3 }),
         ),
     ] {
         let notes: Vec<String> = note.map(str::to_owned).into_iter().collect();

@@ -15,6 +15,8 @@ mod builder;
 #[cfg(test)]
 mod cells;
 #[cfg(test)]
+mod continuations;
+#[cfg(test)]
 mod contract_text;
 #[cfg(test)]
 mod disclosure;

@@ -156,6 +156,15 @@ fn the_average_is_masked_with_the_least_or_the_greatest() {
 }
 
 #[test]
+fn the_least_and_the_greatest_integer_are_those_of_a_row() {
+    let rows: Vec<Value> =
+        (0..500_u64).map(|n| json!({ "id": 1_234_567_890_123_456_789 + n })).collect();
+    let fact =
+        "id: min=1234567890123456789.00, max=1234567890123457288.00, avg=1234567890123457038.50";
+    assert_eq!(facts(json!(rows))[2], fact);
+}
+
+#[test]
 fn fields_that_may_not_be_seen_are_counted_and_have_no_facts() {
     let capability = capability(&["a"]);
     let mut spec = spec(ResponseMode::Summary);

@@ -33,8 +33,14 @@ const CSV: &str = "id,city,email,amount\n1,Oslo,a@corp.example.com,10\n2,Lyon,b@
 
 #[test]
 fn content_says_which_views_it_has() {
-    assert_eq!(views(&RawResult::json(json!({"a": 1}))), ["get", "keys", "paths"]);
-    assert_eq!(views(&RawResult::text(" [1, 2]")), ["get", "keys", "paths"]);
+    assert_eq!(
+        views(&RawResult::json(json!({"a": 1}))),
+        ["chars", "get", "keys", "lines", "paths", "search"]
+    );
+    assert_eq!(
+        views(&RawResult::text(" [1, 2]")),
+        ["chars", "get", "keys", "lines", "paths", "search"]
+    );
     assert_eq!(
         views(&RawResult::text("some\nwords")),
         ["chars", "head", "lines", "search", "tail"]
@@ -46,7 +52,10 @@ fn content_says_which_views_it_has() {
     // Bytes that are declared as nothing are what they show themselves to be.
     let nothing = "application/octet-stream";
     for json in [&b"{\"a\": [1, 2]}"[..], b" [1, 2]\n", b"\xef\xbb\xbf[{\"a\": 1}]"] {
-        assert_eq!(views(&bytes(nothing, json)), ["get", "keys", "paths"]);
+        assert_eq!(
+            views(&bytes(nothing, json)),
+            ["chars", "get", "keys", "lines", "paths", "search"]
+        );
     }
     let words = ["chars", "head", "lines", "search", "tail"];
     for text in [&b"{\"a\": [1, 2"[..], b"[not json]", b"17", b"\"a word\""] {
@@ -416,7 +425,10 @@ fn a_host_may_have_256_generators_and_the_first_that_has_a_name_makes_the_view()
     let names = registry.names(&raw.content);
     assert_eq!(*names, ["chars", "head", "lines", "own", "search", "tail"]);
     // What is of another type has none of them.
-    assert_eq!(*registry.names(&RawContent::Json(json!(1))), ["get", "keys", "paths"]);
+    assert_eq!(
+        *registry.names(&RawContent::Json(json!(1))),
+        ["chars", "get", "keys", "lines", "paths", "search"]
+    );
     let firewall = Firewall::new().with_views(registry);
     for view in ["own", "head"] {
         let query = HandleQuery::parse(&json!({"view": view})).unwrap();

@@ -70,7 +70,7 @@ pub(crate) async fn call(
         call::run(client, CallRequest { request, arguments: &arguments, mode, options }).await;
     check_missing_capability(client, &client_call)?;
     let reply = outcome.map_or_else(meta_tools::internal_failure, |outcome| {
-        render::reply_to_invocation(client, &outcome, None)
+        render::reply_to_invocation(client, &outcome)
     });
     if reply.is_error {
         return Err(error_from_reply(reply, era));

@@ -34,8 +34,8 @@ pub(crate) async fn call(
         ("tool_browse", _) => &["query", "capability", "k", "page"],
         (_, Some(_)) => &["capability", "arguments", "justification", "mode"],
         ("tool_view", None) => &[
-            "handle", "offset", "limit", "fields", "filter", "sort", "aggregate", "group_by",
-            "view", "args",
+            "handle", "offset", "char_offset", "limit", "fields", "filter", "sort", "aggregate",
+            "group_by", "view", "args",
         ],
         (other, None) => {
             let names = execute_tool::joined_names(offered).replace(", ", " or ");
@@ -110,7 +110,7 @@ async fn execute(
     let outcome =
         call::run(client, CallRequest { request, arguments: &tool_arguments, mode, options })
             .await?;
-    let mut reply = render::reply_to_invocation(client, &outcome, None);
+    let mut reply = render::reply_to_invocation(client, &outcome);
     if outcome.invocation.decision.primary_reason() == ReasonCode::NotFound {
         reply.add_to_message(&name_suggestion::hint(client, capability_id.as_str()));
     }
@@ -161,7 +161,7 @@ async fn reject_malformed(
     let denial = CheckResult::new(CheckKind::Justification, Verdict::Ask, reason, problem)
         .with_remedy(Remedy::Arguments);
     let invocation = client.reject(&CapabilityRequest::new(id, ""), denial).await?;
-    Ok(render::reply_to_invocation(client, &CallOutcome::without_wait(invocation), None))
+    Ok(render::reply_to_invocation(client, &CallOutcome::without_wait(invocation)))
 }
 
 async fn view_result(
@@ -174,8 +174,7 @@ async fn view_result(
     let Ok(id) = HandleId::parse(&id) else {
         return Ok(Reply::usage_error(format!("`{}` is not a handle id", excerpt(&id))));
     };
-    let question = Value::Object(arguments);
-    let query = match HandleQuery::parse(&question) {
+    let query = match HandleQuery::parse(&Value::Object(arguments)) {
         Ok(query) => query,
         Err(error) => return Ok(Reply::usage_error(error.to_string())),
     };
@@ -193,5 +192,5 @@ async fn view_result(
     // read, because some clients start a process for each call.
     let other_runs = client.gateway.runs_of_present_clients().await?;
     let invocation = client.gateway.kernel.expand_isolated(caller, &id, &query, &other_runs).await;
-    Ok(render::reply_to_invocation(client, &CallOutcome::without_wait(invocation), Some(&question)))
+    Ok(render::reply_to_invocation(client, &CallOutcome::without_wait(invocation)))
 }

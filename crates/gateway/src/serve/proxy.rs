@@ -141,7 +141,7 @@ pub(crate) async fn call(
     let outcome =
         call::run(client, CallRequest { request, arguments: &arguments, mode, options }).await;
     let mut reply = outcome.map_or_else(meta_tools::internal_failure, |outcome| {
-        render::reply_to_invocation(client, &outcome, None)
+        render::reply_to_invocation(client, &outcome)
     });
     if added {
         mention_justification_argument(&mut reply);

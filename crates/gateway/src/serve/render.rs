@@ -95,13 +95,8 @@ pub(crate) fn call_tool_result(reply: Reply, era: Era) -> Value {
     Value::Object(result)
 }
 
-/// The answer to a call. Every refusal and failure has `verdict`, `reason` and `message`. `view` is
-/// the query of a `tool_view` call.
-pub(crate) fn reply_to_invocation(
-    client: &Client,
-    outcome: &CallOutcome,
-    view: Option<&Value>,
-) -> Reply {
+/// The answer to a call. Every refusal and failure has `verdict`, `reason` and `message`.
+pub(crate) fn reply_to_invocation(client: &Client, outcome: &CallOutcome) -> Reply {
     let invocation = &outcome.invocation;
     let decision = &invocation.decision;
     if !decision.is_allowed() {
@@ -109,7 +104,7 @@ pub(crate) fn reply_to_invocation(
     }
     let mut reply = match &invocation.result {
         Some(ToolResult { data: Some(frame), .. }) if frame.mode == ResponseMode::Auto => {
-            verbatim_reply(invocation, frame, view)
+            verbatim_reply(invocation, frame)
         }
         _ => enveloped_reply(client, invocation),
     };
@@ -149,9 +144,9 @@ fn enveloped_reply(client: &Client, invocation: &Invocation) -> Reply {
 
 /// A result in its own content blocks, with one more line only where something was masked or cut.
 /// All metadata goes under `_meta`.
-fn verbatim_reply(invocation: &Invocation, frame: &Frame, view: Option<&Value>) -> Reply {
+fn verbatim_reply(invocation: &Invocation, frame: &Frame) -> Reply {
     let mut content = frame.content.clone();
-    if let Some(line) = notice_line(frame, view) {
+    if let Some(line) = notice_line(frame) {
         content.push(text_block(line));
     }
     let mut meta = Map::new();
@@ -169,29 +164,15 @@ fn verbatim_reply(invocation: &Invocation, frame: &Frame, view: Option<&Value>) 
 }
 
 /// The line under a result: what was masked or cut, and the exact call that shows the rest.
-fn notice_line(frame: &Frame, view: Option<&Value>) -> Option<String> {
+fn notice_line(frame: &Frame) -> Option<String> {
     let mut text = frame.notes.join(" ");
-    if let (Some(next), Some(handle)) = (&frame.next, &frame.handle) {
-        let mut query = view.cloned().unwrap_or_else(|| json!({}));
-        merge(&mut query, next);
-        if let Some(fields) = query.as_object_mut() {
-            fields.insert("handle".to_owned(), json!(handle.handle_id));
-        }
-        text.push_str(&format!(" See more with `tool_view {query}`."));
+    if let (Some(Value::Object(next)), Some(handle)) = (&frame.next, &frame.handle) {
+        // The query for the rest is complete: it repeats what it keeps of the query before.
+        let mut query = next.clone();
+        query.insert("handle".to_owned(), json!(handle.handle_id));
+        text.push_str(&format!(" See more with `tool_view {}`.", Value::Object(query)));
     }
     (!text.is_empty()).then(|| format!("[weaver] {}", text.trim_start()))
-}
-
-/// Merges one object into another, at every depth.
-fn merge(into: &mut Value, from: &Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => {
-            for (key, value) in from {
-                merge(into.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (into, from) => *into = from.clone(),
-    }
 }
 
 /// Names the setting that limited a call which timed out.

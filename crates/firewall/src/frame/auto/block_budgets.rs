@@ -11,6 +11,8 @@ use crate::spec::EffectiveLimits;
 const NOTE_TOKENS: usize = 96;
 /// The fewest tokens with which a part is shown at all.
 const MIN_BLOCK_TOKENS: usize = 16;
+/// The fewest tokens of a block that is cut, if there are several: what was cut is said too.
+const MIN_CUT_TOKENS: usize = 32;
 
 /// The tokens and characters of each block. Content that is shown separately takes part as
 /// `extra_blocks` more blocks at the end, each of unlimited size.
@@ -28,13 +30,33 @@ pub(super) fn allocate(
         });
         sizes.chain(std::iter::repeat_n(usize::MAX, extra_blocks)).collect::<Vec<_>>()
     };
-    let tokens = max_min_shares(&sizes(&|text| budget.token_count(text, limits)), total);
+    let needed = sizes(&|text| budget.token_count(text, limits));
+    let mut tokens = max_min_shares(&needed, total);
+    drop_small_shares(&mut tokens, &needed);
     let chars = match budget.chars {
         usize::MAX => vec![usize::MAX; tokens.len()],
         total => max_min_shares(&sizes(&|text| text.chars().count()), total),
     };
     let shares = tokens.into_iter().zip(chars);
     shares.map(|(tokens, chars)| RenderBudget { tokens, chars }).collect()
+}
+
+/// Gives the tokens of blocks that would be cut to next to nothing to the first of them, so that
+/// their marks do not exceed the budget. The others get none.
+fn drop_small_shares(shares: &mut [usize], needed: &[usize]) {
+    let is_small = |share: usize, needed: usize| share < needed && share < MIN_CUT_TOKENS;
+    let small = || shares.iter().zip(needed).filter(|(share, needed)| is_small(**share, **needed));
+    if small().count() < 2 {
+        return;
+    }
+    let mut left: usize = small().map(|(share, _)| *share).sum();
+    for (share, needed) in shares.iter_mut().zip(needed) {
+        if is_small(*share, *needed) {
+            let wanted = MIN_CUT_TOKENS.min(*needed);
+            *share = if wanted <= left { wanted } else { 0 };
+            left -= *share;
+        }
+    }
 }
 
 /// The texts of a block that may be shown; for a block with a text, only that.

@@ -27,13 +27,15 @@ pub(super) fn of_masked_block(
         let request = ExcerptRequest {
             content: &content,
             offset: 0,
-            limit: limits.rows,
+            char_offset: 0,
+            limit: None,
             budget: remaining,
             columns,
             column_order,
             is_first_page: true,
+            has_json_views: false,
         };
-        let excerpt = text::excerpt(&document, &request, limits);
+        let excerpt = text::excerpt(&document, || None, &request, limits);
         if let Some(text) = block.pointer_mut("/resource/text") {
             *text = Value::String(excerpt.text);
         }

@@ -1,14 +1,23 @@
-//! JSON that is too large: shorter lists, then shorter texts, then fewer levels, until it fits.
-//! What is left out is counted in its place.
+//! JSON that is too large: first an overview with shorter texts, shorter lists and fewer levels, in
+//! which what is left out is counted in its place; then the JSON itself, character by character.
+//!
+//! The overview and the JSON are equal up to the first place that was cut, and there the rest
+//! begins. So overview and rest together show every part once, however its names are written.
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-use super::excerpt_request::{Excerpt, ExcerptRequest};
+use serde_json::{Map, Value, json};
+use weaver_text::escape;
+
+use super::excerpt_request::{Continuation, Excerpt, ExcerptRequest};
+use super::text;
 use super::verbatim_content::Masker;
-use crate::content::ValueRenderer;
-use crate::redact::Redactor;
+use crate::content::{Rows, ValueRenderer};
+use crate::frame::fit::json_chars;
 use crate::redact::value::WalkBounds;
+use crate::redact::{Counts, Redactor};
 use crate::spec::EffectiveLimits;
+use crate::view::path;
 
 /// Limits for list items, characters of a text, and levels, from generous to strict. Levels are cut
 /// last, so that a tree keeps its field names as long as possible.
@@ -28,118 +37,344 @@ const PRUNING_STEPS: [(usize, usize, usize); 14] = [
     (3, 30, 2),
     (2, 20, 1),
 ];
+/// Characters of a text for each token of the budget that are tried before [`PRUNING_STEPS`].
+const CHARS_PER_TOKEN: [usize; 3] = [4, 2, 1];
 
-/// The deepest path that a query names.
-const MAX_PATH: usize = 8;
+/// The value, pruned until it fits; or its JSON from a character on.
+pub(super) struct JsonExcerpt<'a> {
+    pub(super) redactor: &'a Redactor,
+    pub(super) limits: &'a EffectiveLimits,
+    pub(super) request: &'a ExcerptRequest<'a>,
+    /// True for an item of a list, false for a whole value.
+    pub(super) is_item: bool,
+}
 
-/// The value, pruned until it fits.
-pub(super) fn excerpt(
-    value: &Value,
-    request: &ExcerptRequest<'_>,
-    limits: &EffectiveLimits,
-    redactor: &Redactor,
-    masker: &mut Masker<'_>,
-) -> Excerpt {
-    let mut last = String::new();
-    for (items, cell, depth) in PRUNING_STEPS {
-        let bounds = WalkBounds {
-            depth,
-            fields: items.max(40),
-            items: items.min(limits.rows),
-            marks_in_place: true,
+impl JsonExcerpt<'_> {
+    /// An excerpt of a whole value; `None` if its JSON ends before the requested character. If it
+    /// consists of rows and nothing else was cut, the rest begins in one of the rows.
+    pub(super) fn of_value(
+        &self,
+        value: &Value,
+        rows_key: Option<&str>,
+        masker: &mut Masker<'_>,
+    ) -> Option<Excerpt> {
+        let excerpt = self.of_part(value, masker)?;
+        // A view continues in its own value, a first look at rows in the rows.
+        let is_list = value.is_array() || rows_key.is_some();
+        let Some(Continuation::ValueCharacters(start)) = excerpt.rest else { return Some(excerpt) };
+        if !is_list || !self.request.is_first_page {
+            return Some(excerpt);
+        }
+        let full = self.full(value);
+        let in_row = self
+            .row_position(&full, rows_key, start)
+            .filter(|_| rows_key.is_none() || shows_all_around_rows(&full, &excerpt.text));
+        // Without views of JSON, rows can only be asked for by their numbers.
+        let all_rows = Continuation::Rows { offset: 0, char_offset: 0 };
+        let rest = in_row.or((!self.request.has_json_views).then_some(all_rows));
+        Some(Excerpt { rest: rest.or(excerpt.rest), ..excerpt })
+    }
+
+    /// An excerpt of the row at the offset, which does not fit into a page of a table.
+    pub(super) fn of_row(&self, rows: Rows<'_>, masker: &mut Masker<'_>) -> Option<Excerpt> {
+        let offset = self.request.offset;
+        let row = rows.get(offset)?;
+        if !row.is_object() && !self.limits.may_show_field("value") {
+            return None;
+        }
+        let mut excerpt = self.of_part(&row, masker)?;
+        let next = offset.saturating_add(1);
+        let follows = next < rows.len() && self.request.limit.is_none_or(|limit| limit > 1);
+        (excerpt.note, excerpt.rest) = match excerpt.rest {
+            Some(
+                Continuation::ValueCharacters(start)
+                | Continuation::TextCharacters { in_value: start, .. },
+            ) => {
+                let note = match self.request.char_offset {
+                    0 => format!(
+                        "Row {offset} is too large for one answer: `…` marks what is left out of it. \
+                         Ask for some `fields`, or go on at `offset` {next}."
+                    ),
+                    _ => format!("Row {offset}: {}", excerpt.note.unwrap_or_default()),
+                };
+                (Some(note), Some(Continuation::Rows { offset, char_offset: start }))
+            }
+            _ if follows => {
+                let note = format!("Row {offset} ends here; more rows follow.");
+                (Some(note), Some(Continuation::Rows { offset: next, char_offset: 0 }))
+            }
+            _ => (None, None),
         };
-        let mut renderer = ValueRenderer::with_bounds(redactor, limits, bounds, cell);
+        Some(excerpt)
+    }
+
+    /// An excerpt of one value.
+    fn of_part(&self, value: &Value, masker: &mut Masker<'_>) -> Option<Excerpt> {
+        let Self { limits, request, .. } = self;
+        // Only the text of the whole is kept, because its tree is much larger.
+        let (whole, counts) = {
+            let (full, counts) = self.shown(value, self.whole_bounds(), usize::MAX);
+            (full.to_string(), counts)
+        };
+        let from = request.char_offset;
+        if from > 0 {
+            let at = whole.char_indices().nth(from).map(|(at, _)| at)?;
+            return Some(self.page(whole.get(at..).unwrap_or_default(), from, &whole));
+        }
+        if request.budget.fits_text(&whole, limits) {
+            masker.add_counts(counts);
+            return Some(Excerpt::whole(whole));
+        }
+        for (items, cell, depth) in self.steps() {
+            let bounds = WalkBounds {
+                depth,
+                fields: max_fields(items).min(limits.fields),
+                items: items.min(limits.rows),
+                marks_in_place: true,
+            };
+            let (shown, counts) = self.shown(value, bounds, cell);
+            let text = shown.to_string();
+            if !request.budget.fits_text(&text, limits) {
+                continue;
+            }
+            let start = common_chars(&text, &whole);
+            let is_one_text = counts.get("text_cut") == Some(&1)
+                && !counts.keys().any(|kind| kind.ends_with("_omitted"));
+            masker.add_counts(counts);
+            if text == whole {
+                return Some(Excerpt::whole(text));
+            }
+            let cut = if is_one_text { self.only_cut_text(value, &shown) } else { None };
+            let rest = match cut {
+                Some((path, start_in_text)) => {
+                    Continuation::TextCharacters { path, start: start_in_text, in_value: start }
+                }
+                None => Continuation::ValueCharacters(start),
+            };
+            let note = "Shortened: `…` marks what is left out.".to_owned();
+            return Some(Excerpt { text, note: Some(note), rest: Some(rest) });
+        }
+        Some(self.page(&whole, 0, &whole))
+    }
+
+    /// The beginning of what is left of the JSON.
+    fn page(&self, left: &str, from: usize, whole: &str) -> Excerpt {
+        let Self { limits, request, .. } = self;
+        // At least one character, so that following the pages ends.
+        let count = text::fitting_chars(left, request.budget, limits).max(1);
+        if request.budget.fits_text(left, limits) {
+            return Excerpt::whole(left.to_owned());
+        }
+        let shown: String = left.chars().take(count).collect();
+        let end = from.saturating_add(count);
+        let total = whole.chars().count();
+        if end >= total {
+            return Excerpt::whole(shown);
+        }
+        let note = format!("Shown: characters {from} to {} of {total}.", end.saturating_sub(1));
+        Excerpt { text: shown, note: Some(note), rest: Some(Continuation::ValueCharacters(end)) }
+    }
+
+    fn steps(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+        let tokens = self.request.budget.tokens;
+        let (_, longest, depth) = PRUNING_STEPS[0];
+        CHARS_PER_TOKEN
+            .into_iter()
+            .map(move |chars| (usize::MAX, tokens.saturating_mul(chars), depth))
+            .filter(move |(_, chars, _)| *chars > longest)
+            .chain(PRUNING_STEPS)
+    }
+
+    fn whole_bounds(&self) -> WalkBounds {
+        WalkBounds {
+            depth: self.limits.depth,
+            fields: self.limits.fields,
+            items: self.limits.rows,
+            marks_in_place: true,
+        }
+    }
+
+    /// The value as it is shown in full.
+    fn full(&self, value: &Value) -> Value {
+        self.shown(value, self.whole_bounds(), usize::MAX).0
+    }
+
+    /// The value as it is shown within these bounds, and what was counted.
+    fn shown(
+        &self,
+        value: &Value,
+        bounds: WalkBounds,
+        cell: usize,
+    ) -> (Value, BTreeMap<String, u64>) {
+        let mut renderer = ValueRenderer::with_bounds(self.redactor, self.limits, bounds, cell);
         let shown = match value {
             Value::Object(map) => Value::Object(renderer.object(map, 0)),
+            other if self.is_item => renderer.item(other, 0),
             other => renderer.value(other, None, 0),
         };
-        let text = shown.to_string();
-        if request.budget.fits_text(&text, limits) {
-            let counts = renderer.into_warning_counts();
-            let cut = counts.keys().any(|kind| kind.ends_with("_omitted") || kind == "text_cut");
-            masker.add_counts(counts);
-            return Excerpt {
-                text,
-                note: cut.then(|| "Shortened: `…` marks what is left out.".to_owned()),
-                next: cut.then(|| query_for_largest_part(value, items, limits, redactor)),
-            };
-        }
-        last = text;
+        (shown, renderer.into_warning_counts())
     }
-    let text =
-        weaver_text::escape::shorten(&last, request.budget.tokens.saturating_mul(2)).into_owned();
-    Excerpt {
-        text,
-        note: Some("Shortened: most of it is left out.".to_owned()),
-        next: Some(json!({ "view": "paths" })),
-    }
-}
 
-/// The query for the largest part of a value, which is the part that was shortened: the items after
-/// those shown of a long list, or the part itself. The path contains only names that are shown
-/// unchanged, so that it reveals no masked name.
-fn query_for_largest_part(
-    value: &Value,
-    shown: usize,
-    limits: &EffectiveLimits,
-    redactor: &Redactor,
-) -> Value {
-    let mut path = String::new();
-    let is_visible = |key: &str| ValueRenderer::new(redactor, limits).key(key) == key;
-    let mut current = value;
-    for _ in 0..MAX_PATH {
-        match current {
-            Value::Object(map) => {
-                let seen = map.iter().filter(|(key, _)| limits.may_show_field(key));
-                let Some((key, inner)) = seen.max_by_key(|(_, value)| estimated_weight(value))
-                else {
-                    break;
-                };
-                if key.contains(['.', '[', ']', '"', '\\']) || !is_visible(key) {
-                    break;
-                }
-                if !path.is_empty() {
-                    path.push('.');
-                }
-                path.push_str(key);
-                current = inner;
+    /// The row in whose JSON a character of the JSON of a value lies, and where in it.
+    fn row_position(
+        &self,
+        full: &Value,
+        rows_key: Option<&str>,
+        char: usize,
+    ) -> Option<Continuation> {
+        let (items, mut start) = match (full, rows_key) {
+            (Value::Array(items), None) => (items, 1),
+            (Value::Object(fields), Some(rows_key)) => {
+                let before = fields.iter().take_while(|(key, _)| *key != rows_key);
+                // A colon and a comma for each field.
+                let before: usize =
+                    before.map(|(key, value)| json_chars(key) + json_chars(value) + 2).sum();
+                let items = fields.get(rows_key)?.as_array()?;
+                // The brace of the object, a colon, and the bracket of the list.
+                (items, before + json_chars(&rows_key) + 3)
             }
-            Value::Array(items) if items.len() > shown => {
-                path.push_str(&format!("[{shown}:{}]", items.len()));
+            _ => return None,
+        };
+        let mut position = None;
+        for (offset, item) in items.iter().enumerate() {
+            if start > char {
                 break;
             }
-            Value::Array(items) => {
-                let largest =
-                    items.iter().enumerate().max_by_key(|(_, item)| estimated_weight(item));
-                let Some((number, item)) = largest.filter(|(_, item)| estimated_weight(item) > 1)
-                else {
-                    break;
-                };
-                path.push_str(&format!("[{number}]"));
-                current = item;
-            }
-            _ => break,
+            let length = json_chars(item);
+            // A list that a rule bounds ends with the number of its other items.
+            let is_row = offset < self.limits.rows;
+            position = Some(match char - start {
+                char_offset if is_row && char_offset < length => {
+                    Continuation::Rows { offset, char_offset }
+                }
+                char_offset => {
+                    let offset = offset + usize::from(is_row && char_offset >= length);
+                    Continuation::Rows { offset, char_offset: 0 }
+                }
+            });
+            start += length + 1;
         }
+        position
     }
-    json!({ "view": "get", "args": { "path": path } })
+
+    /// The path of the only part that an overview cuts, if that is a text, and how many of its
+    /// characters are shown. Only a path that is shown unchanged is named, and only a text whose
+    /// characters the views count in the same way.
+    fn only_cut_text(&self, value: &Value, overview: &Value) -> Option<(String, usize)> {
+        if !self.request.has_json_views {
+            return None;
+        }
+        let full = self.full(value);
+        let cut = CutText::find(value, &full, overview)?;
+        path::parse(&cut.path).ok()?;
+        let redacted = cut.redacted(self.redactor, self.limits)?;
+        if cut.path.len() > path::MAX_PATH_BYTES || escape::block(&redacted) != cut.full {
+            return None;
+        }
+        // The overview shows hidden characters as escapes, which the views count as one.
+        let shown = common_chars(cut.shown, cut.full);
+        let mut left = shown;
+        let mut count = 0;
+        for c in redacted.chars() {
+            let length = escape::block(c.encode_utf8(&mut [0; 4])).chars().count();
+            let Some(rest) = left.checked_sub(length) else { break };
+            left = rest;
+            count += 1;
+        }
+        (count > 0).then_some((cut.path, count))
+    }
 }
 
-/// A cheap estimate of how large a part is.
-fn estimated_weight(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => items.len().saturating_mul(16),
-        Value::Object(map) => {
-            let inner = map.values().map(|value| match value {
-                Value::Array(items) => items.len().saturating_mul(16),
-                Value::Object(map) => map.len().saturating_mul(16),
-                Value::String(text) => text.len(),
-                _ => 1,
-            });
-            inner.fold(0, usize::saturating_add)
+/// The one part of a value that an overview cuts: a text.
+struct CutText<'v> {
+    path: String,
+    /// The last key of the path.
+    key: Option<&'v str>,
+    /// The text before redaction, after it, and as the overview has it.
+    original: &'v str,
+    full: &'v str,
+    shown: &'v str,
+}
+
+impl<'v> CutText<'v> {
+    /// The only difference between a value as it is shown in full and its overview.
+    fn find(value: &'v Value, full: &'v Value, overview: &'v Value) -> Option<Self> {
+        let (mut value, mut full, mut overview) = (value, full, overview);
+        let (mut path, mut key) = (String::new(), None);
+        loop {
+            match (value, full, overview) {
+                (Value::String(original), Value::String(full), Value::String(shown)) => {
+                    return Some(Self { path, key, original, full, shown });
+                }
+                (Value::Object(fields), Value::Object(all), Value::Object(some))
+                    if all.len() == some.len() =>
+                {
+                    let (name, inner) = only_difference(all, some)?;
+                    (value, full, overview) = (fields.get(name)?, inner, some.get(name)?);
+                    path = path::append_key(&path, name);
+                    key = Some(name);
+                }
+                (Value::Array(items), Value::Array(all), Value::Array(some))
+                    if all.len() == some.len() && items.len() == all.len() =>
+                {
+                    let mut differing = (0..all.len()).filter(|at| all.get(*at) != some.get(*at));
+                    let at = differing.next().filter(|_| differing.next().is_none())?;
+                    (value, full, overview) = (items.get(at)?, all.get(at)?, some.get(at)?);
+                    path.push_str(&format!("[{at}]"));
+                }
+                _ => return None,
+            }
         }
-        Value::String(text) => text.len(),
-        _ => 1,
     }
+
+    /// The redacted text, without any rendering.
+    fn redacted(&self, redactor: &Redactor, limits: &EffectiveLimits) -> Option<String> {
+        let alone = match self.key {
+            Some(key) => Value::Object(Map::from_iter([(key.to_owned(), self.original.into())])),
+            None => json!([self.original]),
+        };
+        let names = limits.field_name_classifier();
+        let redacted = redactor.redact_value_with_names(&alone, names, &mut Counts::new());
+        let text = match &redacted {
+            Value::Object(fields) => fields.values().next(),
+            other => other.get(0),
+        };
+        text?.as_str().map(str::to_owned)
+    }
+}
+
+/// The only field in which two objects differ.
+fn only_difference<'v>(
+    all: &'v Map<String, Value>,
+    some: &Map<String, Value>,
+) -> Option<(&'v str, &'v Value)> {
+    let mut differing = all.iter().filter(|(name, value)| some.get(*name) != Some(*value));
+    let (name, value) = differing.next().filter(|_| differing.next().is_none())?;
+    Some((name, value))
+}
+
+/// How many characters two texts have in common at their beginning.
+fn common_chars(a: &str, b: &str) -> usize {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
+}
+
+/// How many fields objects keep where lists keep so many items.
+fn max_fields(items: usize) -> usize {
+    match items {
+        ..=3 => 10,
+        4..=6 => 20,
+        _ => items.max(40),
+    }
+}
+
+/// True if the fields around the rows are as whole in an overview as they are in the value.
+fn shows_all_around_rows(full: &Value, overview: &str) -> bool {
+    let Ok(Value::Object(overview)) = serde_json::from_str::<Value>(overview) else {
+        return false;
+    };
+    full.as_object().is_some_and(|full| {
+        full.iter().all(|(key, value)| value.is_array() || overview.get(key) == Some(value))
+    })
 }
 
 /// Whether a list in the value has more than `items` items, at any depth.
@@ -170,41 +405,7 @@ pub(super) fn with_lists_truncated(value: &Value, items: usize) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::with_limits;
     use super::*;
-
-    #[test]
-    fn the_largest_part_is_named_by_its_path() {
-        let path = |value: Value, shown: usize| {
-            let redactor = Redactor::builtin();
-            let largest =
-                |limits: &EffectiveLimits| query_for_largest_part(&value, shown, limits, &redactor);
-            let query = with_limits(8_000, None, largest);
-            query["args"]["path"].as_str().unwrap().to_owned()
-        };
-        let list = json!({ "a": [1, 2, 3], "b": 1 });
-        assert_eq!((path(list.clone(), 2), path(list, 3)), ("a[2:3]".to_owned(), "a".to_owned()));
-        assert_eq!(path(json!({ "a": [1, "abc", 3] }), 3), "a[1]");
-        assert_eq!(path(json!({ "a": { "b": ["x"], "c": "text" }, "d": "x" }), 9), "a.b");
-        assert_eq!(path(json!({ "a": { "b.c": "a long text" } }), 9), "a");
-        assert_eq!(path(json!([1, 2, 3]), 1), "[1:3]");
-        assert_eq!(path(json!("text"), 1), "");
-    }
-
-    #[test]
-    fn the_weight_of_a_part_grows_with_its_items_and_texts() {
-        for (value, expected) in [
-            (json!("abcd"), 4),
-            (json!(17), 1),
-            (json!(null), 1),
-            (json!([]), 0),
-            (json!(["abcd", 2, 3]), 48),
-            (json!({}), 0),
-            (json!({ "list": [1, 2], "map": { "a": 1 }, "text": "abc", "number": 5 }), 52),
-        ] {
-            assert_eq!(estimated_weight(&value), expected, "{value}");
-        }
-    }
 
     #[test]
     fn lists_are_cut_at_every_depth() {

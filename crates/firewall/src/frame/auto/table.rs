@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::excerpt_request::{self, Excerpt, ExcerptRequest};
+use super::RenderBudget;
+use super::excerpt_request::{self, Continuation, Excerpt, ExcerptRequest};
 use crate::content::{Rows, ValueRenderer};
 use crate::spec::EffectiveLimits;
 
@@ -12,9 +13,6 @@ use crate::spec::EffectiveLimits;
 const SAMPLE_ROWS: usize = 50;
 /// The longest nested value that fits into a cell, in bytes of JSON.
 const MAX_NESTED_BYTES: usize = 200;
-/// The most columns; further columns of a row are not shown.
-const MAX_COLUMNS: usize = 256;
-
 /// True for rows whose values are scalars or small: anything deeper is a tree, not a table.
 pub(super) fn is_flat(rows: Rows<'_>) -> bool {
     let is_plain = |value: &Value| match value {
@@ -27,15 +25,16 @@ pub(super) fn is_flat(rows: Rows<'_>) -> bool {
     rows.iter().take(SAMPLE_ROWS).all(|row| is_flat(&row))
 }
 
-/// As many rows as fit, and on the first page facts about all of them.
+/// As many rows as fit, and on the first page facts about all of them. `None` if not even the first
+/// one fits.
 pub(super) fn excerpt(
     rows: Rows<'_>,
     request: &ExcerptRequest<'_>,
     limits: &EffectiveLimits,
     renderer: &mut ValueRenderer<'_>,
-) -> Excerpt {
+) -> Option<Excerpt> {
     let after = rows.skip(request.offset);
-    let wanted = after.len().min(request.limit).min(limits.rows);
+    let wanted = after.len().min(request.limit.unwrap_or(usize::MAX)).min(limits.rows);
     let facts = if request.is_first_page {
         excerpt_request::facts(rows, request, limits, renderer)
     } else {
@@ -43,7 +42,7 @@ pub(super) fn excerpt(
     };
     let mut left = request.budget.tokens;
     for fact in &facts {
-        left = left.saturating_sub(request.budget.token_count(fact, limits));
+        left = left.saturating_sub(request.budget.token_count(fact, limits).saturating_add(1));
     }
     let ordered;
     let columns = if request.columns.is_empty() {
@@ -52,6 +51,7 @@ pub(super) fn excerpt(
     } else {
         request.columns
     };
+    let budget = RenderBudget { tokens: left, ..request.budget };
     let mut table = Table::with_columns(columns);
     let mut chars = request.budget.chars;
     // Rows of which nothing may be seen are skipped, but still count.
@@ -61,43 +61,27 @@ pub(super) fn excerpt(
             consumed += 1;
             continue;
         };
-        let line = table.csv_line(&shown);
-        let size = request.budget.token_count(&line, limits).saturating_add(1);
-        let length = line.chars().count() + 1;
-        if size > left || length > chars {
-            break;
-        }
-        left -= size;
+        let Some(length) = table.push_fitting(&shown, chars, budget, limits) else { break };
         chars = chars.saturating_sub(if chars == usize::MAX { 0 } else { length });
-        table.lines.push((line, table.columns.len()));
         consumed += 1;
+    }
+    if consumed == 0 && wanted > 0 {
+        return None;
     }
     let mut text = table.to_csv();
     if !facts.is_empty() {
         text = format!("{text}\n{}", facts.join("\n"));
     }
     let end = request.offset + consumed;
-    let missing = rows.len().saturating_sub(end);
-    if consumed == 0 && wanted > 0 {
-        let note = format!(
-            "Row {} is too large for one answer; ask for some `fields` of it.",
-            request.offset
-        );
-        return Excerpt { text, note: Some(note), next: None };
+    let is_all = end >= rows.len() || request.limit.is_some_and(|limit| consumed >= limit);
+    // Where a rule allows no row at all, no page would ever advance.
+    if is_all || consumed == 0 {
+        return Some(Excerpt::whole(text));
     }
-    if missing == 0 || wanted == request.limit && consumed == wanted && !request.is_first_page {
-        return Excerpt { text, note: None, next: None };
-    }
-    Excerpt {
-        text,
-        note: Some(format!(
-            "Shown: rows {} to {} of {}.",
-            request.offset,
-            end.saturating_sub(1),
-            rows.len()
-        )),
-        next: Some(excerpt_request::next_rows_query(end)),
-    }
+    let note =
+        format!("Shown: rows {} to {} of {}.", request.offset, end.saturating_sub(1), rows.len());
+    let rest = Some(Continuation::Rows { offset: end, char_offset: 0 });
+    Some(Excerpt { text, note: Some(note), rest })
 }
 
 /// Those of the names that the first row has and that are shown unchanged, in order.
@@ -120,23 +104,55 @@ struct Table {
     seen: BTreeSet<String>,
     /// Each line with its number of cells.
     lines: Vec<(String, usize)>,
+    /// Tokens of the lines, with their line ends.
+    line_tokens: usize,
+    /// Tokens of the column names.
+    head_tokens: usize,
+    /// Tokens of the separators that pad lines with fewer cells.
+    padding_tokens: usize,
 }
 
 impl Table {
     fn with_columns(columns: &[String]) -> Self {
         let seen = columns.iter().cloned().collect();
-        Self { columns: columns.to_vec(), seen, lines: Vec::new() }
+        Self { columns: columns.to_vec(), seen, ..Self::default() }
     }
 
-    fn csv_line(&mut self, row: &Map<String, Value>) -> String {
-        for name in row.keys() {
-            if self.columns.len() < MAX_COLUMNS && self.seen.insert(name.clone()) {
-                self.columns.push(name.clone());
-            }
+    /// Adds a row if the whole table still fits, and at most `chars` characters are new beside the
+    /// column names; the characters of its line.
+    fn push_fitting(
+        &mut self,
+        row: &Map<String, Value>,
+        chars: usize,
+        budget: RenderBudget,
+        limits: &EffectiveLimits,
+    ) -> Option<usize> {
+        let new: Vec<&String> = row.keys().filter(|name| !self.seen.contains(*name)).collect();
+        let columns = self.columns.iter().chain(new.iter().copied());
+        let cells = columns.clone().map(|name| row.get(name).map_or_else(String::new, csv_cell));
+        let line = cells.collect::<Vec<_>>().join(",");
+        let (mut head_tokens, mut padding_tokens) = (self.head_tokens, self.padding_tokens);
+        if !new.is_empty() || self.lines.is_empty() {
+            let names: Vec<String> = columns.map(|name| csv_quoted(name)).collect();
+            head_tokens = budget.token_count(&names.join(","), limits).saturating_add(1);
+            let padding = budget.token_count(&",".repeat(new.len()), limits);
+            let padding = padding.saturating_mul(self.lines.len());
+            padding_tokens = padding_tokens.saturating_add(padding);
         }
-        let cells =
-            self.columns.iter().map(|name| row.get(name).map_or_else(String::new, csv_cell));
-        cells.collect::<Vec<_>>().join(",")
+        let line_tokens = budget.token_count(&line, limits).saturating_add(1);
+        let line_tokens = self.line_tokens.saturating_add(line_tokens);
+        let length = line.chars().count() + 1;
+        let tokens = head_tokens.saturating_add(padding_tokens).saturating_add(line_tokens);
+        if tokens > budget.tokens || length > chars {
+            return None;
+        }
+        let new: Vec<String> = new.into_iter().cloned().collect();
+        self.seen.extend(new.iter().cloned());
+        self.columns.extend(new);
+        (self.head_tokens, self.padding_tokens) = (head_tokens, padding_tokens);
+        self.line_tokens = line_tokens;
+        self.lines.push((line, self.columns.len()));
+        Some(length)
     }
 
     fn to_csv(&self) -> String {

@@ -50,17 +50,21 @@ fn part<'a>(
     excerpt_request::ExcerptRequest {
         content,
         offset,
-        limit: 50,
+        char_offset: 0,
+        limit: Some(50),
         budget: space,
         columns: &[],
         column_order: &[],
         is_first_page: false,
+        has_json_views: true,
     }
 }
 
 fn of_text(text: &str, space: RenderBudget) -> excerpt_request::Excerpt {
     let content = Content::Text(text);
-    with_limits(8_000, None, |limits| text::excerpt(text, &part(&content, space, 0), limits))
+    with_limits(8_000, None, |limits| {
+        text::excerpt(text, || None, &part(&content, space, 0), limits)
+    })
 }
 
 #[test]
@@ -84,29 +88,39 @@ fn a_text_fits_by_its_characters_and_its_tokens() {
 }
 
 #[test]
-fn a_window_shows_whole_lines_or_characters() {
+fn a_page_shows_whole_lines_or_the_beginning_of_the_first() {
     with_limits(8_000, None, |limits| {
-        let (lines, most) = ("aaa\nbbb\nccc\n", usize::MAX);
-        for (chars, unit, shown, rest) in [
-            (12, CutUnit::Lines, lines, None),
-            (most, CutUnit::Lines, lines, None),
-            (11, CutUnit::Lines, "aaa\nbbb\n", Some(2)),
-            (8, CutUnit::Lines, "aaa\nbbb\n", Some(2)),
-            (7, CutUnit::Lines, "aaa\n", Some(1)),
-            (3, CutUnit::Lines, "", Some(0)),
-            (12, CutUnit::Characters, lines, None),
-            (7, CutUnit::Characters, "aaa\nbbb", Some(7)),
-            (1, CutUnit::Characters, "a", Some(1)),
-            (0, CutUnit::Characters, "", Some(0)),
+        let page = |chars: usize, from: usize| {
+            let lines = ["aaa", "", "ccc"].map(str::to_owned).into_iter();
+            text::page_of_lines(lines, from, space(1_000, chars), limits)
+                .map(|page| (page.text, page.end))
+        };
+        for (chars, from, shown, end) in [
+            (8, 0, "aaa\n\nccc", PageEnd::Complete),
+            (usize::MAX, 0, "aaa\n\nccc", PageEnd::Complete),
+            (7, 0, "aaa\n", PageEnd::AfterLines(2)),
+            (5, 0, "aaa\n", PageEnd::AfterLines(2)),
+            (4, 0, "aaa", PageEnd::AfterLines(1)),
+            (3, 0, "aaa", PageEnd::AfterLines(1)),
+            (2, 0, "aa", PageEnd::WithinLine(2)),
+            (0, 0, "a", PageEnd::WithinLine(1)),
+            (7, 1, "aa\n\nccc", PageEnd::Complete),
+            (1, 1, "a", PageEnd::WithinLine(2)),
+            (1, 2, "a", PageEnd::AfterLines(1)),
         ] {
-            let seen = text::fitting_prefix(lines, space(1_000, chars), limits, unit);
-            assert_eq!(seen, (shown.to_owned(), rest), "{chars} {unit:?}");
+            assert_eq!(page(chars, from), Some((shown.to_owned(), end)), "{chars} {from}");
         }
+        assert_eq!(page(100, 3), None);
+        let one = |text: &str, chars: usize| {
+            let page =
+                text::page_of_lines([text.to_owned()].into_iter(), 0, space(1, chars), limits);
+            page.map(|page| page.end)
+        };
+        assert_eq!(one("", 0), Some(PageEnd::Complete));
+        assert_eq!(one("a", 0), Some(PageEnd::Complete));
         // Where much fits, the last few characters are not looked for one by one.
         let long = "a".repeat(2_000);
-        let (shown, rest) =
-            text::fitting_prefix(&long, space(100_000, 1_000), limits, CutUnit::Characters);
-        assert_eq!((shown.len(), rest), (985, Some(985)));
+        assert_eq!(text::fitting_chars(&long, space(100_000, 1_000), limits), 985);
     });
 }
 
@@ -119,9 +133,10 @@ fn of_a_long_text_head_and_tail_are_shown() {
     let mark = "… 21 lines cut (lines 6 to 26, 210 characters) …\n";
     assert_eq!(shown.text, format!("{head}{mark}{tail}"));
     assert_eq!(shown.note.unwrap(), "Cut: 21 of 30 lines.");
-    assert_eq!(shown.next.unwrap(), json!({ "view": "lines", "args": { "start": 6, "end": 27 } }));
+    let next = shown.rest.unwrap().into_first_query(true);
+    assert_eq!(next, json!({ "view": "lines", "args": { "start": 6, "end": 27 } }));
     let whole = of_text(&lines, space(100_000, 300));
-    assert!(whole.text == lines && whole.note.is_none() && whole.next.is_none());
+    assert!(whole.text == lines && whole.note.is_none() && whole.rest.is_none());
 }
 
 #[test]
@@ -132,7 +147,7 @@ fn of_a_long_line_the_first_and_last_characters_are_shown() {
     assert_eq!(shown.text, format!("abcdefghijabcdefghij{mark}abcdefghij"));
     assert_eq!(shown.note.unwrap(), "Cut: 270 of 300 characters.");
     assert_eq!(
-        shown.next.unwrap(),
+        shown.rest.unwrap().into_first_query(true),
         json!({ "view": "chars", "args": { "start": 20, "end": 290 } })
     );
 }
@@ -252,8 +267,9 @@ fn rows_are_lines_under_the_names_of_their_columns() {
         with_limits(8_000, None, |limits| {
             let mut masker = Masker::new(&redactor, limits);
             let part = part(&content, space, offset);
-            let excerpt = excerpt::of_content(&redactor, limits, &part, &mut masker);
-            (excerpt.text, excerpt.note, excerpt.next)
+            let excerpt = excerpt::of_content(&redactor, limits, &part, &mut masker).unwrap();
+            let next = excerpt.rest.map(|rest| rest.into_first_query(true));
+            (excerpt.text, excerpt.note, next)
         })
     };
     let most = usize::MAX;
@@ -264,12 +280,14 @@ fn rows_are_lines_under_the_names_of_their_columns() {
     let note = |text: &str| Some(text.to_owned());
     let next = |offset: usize| Some(json!({ "offset": offset }));
     // `1,` and the end of its line have three characters, the next line has nine.
-    let two = ("a,b,c\n1,,\n\"x,y\",\"\",".to_owned(), note("Shown: rows 0 to 1 of 3."), next(2));
+    let two = ("a,b\n1,\n\"x,y\",\"\"".to_owned(), note("Shown: rows 0 to 1 of 3."), next(2));
     assert_eq!(shown(space(8_000, 12), 0), two);
     let one = ("a,b\n1,".to_owned(), note("Shown: rows 0 to 0 of 3."), next(1));
     assert_eq!(shown(space(8_000, 11), 0), one);
-    let none = "Row 0 is too large for one answer; ask for some `fields` of it.";
-    assert_eq!(shown(space(8_000, 2), 0).1, note(none));
+    // Of rows that do not fit there is an overview, or the first characters.
+    let first = ("[{".to_owned(), note("Shown: characters 0 to 1 of 48."));
+    let (text, said, _) = shown(space(8_000, 2), 0);
+    assert_eq!((text, said), first);
 }
 
 #[test]
@@ -284,10 +302,10 @@ fn the_fields_around_rows_are_shown_at_the_first_look() {
                 is_first_page: first,
                 ..part(&content, space(8_000, usize::MAX), offset)
             };
-            excerpt::of_content(&redactor, limits, &part, &mut masker).text
+            excerpt::of_content(&redactor, limits, &part, &mut masker).unwrap().text
         })
     };
-    assert_eq!(shown(false, 0), "a\n1\n2");
+    assert_eq!(shown(false, 0), "{\"total\":3}\na\n1\n2");
     assert_eq!(shown(false, 1), "a\n2");
     assert!(shown(true, 0).starts_with("{\"total\":3}\na\n1\n2"), "{}", shown(true, 0));
 }
@@ -300,7 +318,7 @@ fn a_list_is_paged_by_its_items_whatever_they_are() {
         with_limits(8_000, None, |limits| {
             let mut masker = Masker::new(&redactor, limits);
             let part = part(&content, space(8_000, usize::MAX), offset);
-            excerpt::of_content(&redactor, limits, &part, &mut masker).text
+            excerpt::of_content(&redactor, limits, &part, &mut masker).unwrap().text
         })
     };
     let numbers = json!([1, 2, 3]);

@@ -81,6 +81,11 @@ impl Postprocess for VerbatimPostprocess {
     }
 }
 
+/// A redacted text as it is displayed.
+pub(super) fn visible(redacted: &str) -> Cow<'_, str> {
+    visible_without_base64(redacted, &mut OmissionCounts::new())
+}
+
 /// Escapes hidden characters and leaves base64 data out.
 fn visible_without_base64<'t>(text: &'t str, omitted: &mut OmissionCounts) -> Cow<'t, str> {
     let plain = without_base64(text, omitted);
@@ -106,6 +111,13 @@ impl<'a> Masker<'a> {
     /// matches.
     pub(crate) fn text(&mut self, text: &str) -> String {
         self.value_redactor.string(text, None, 0).into_owned()
+    }
+
+    /// The text as the views of a text count its characters: redacted but not rendered. `None` if
+    /// its rendering is not what [`Self::text`] shows.
+    pub(super) fn redacted_text(&self, text: &str, shown: &str) -> Option<String> {
+        let redacted = self.redactor.redact_text(text, &mut Counts::new()).into_owned();
+        (visible(&redacted) == shown).then_some(redacted)
     }
 
     /// Masks a block: its texts, and binary data unless it is media.
@@ -264,6 +276,11 @@ impl<'a> Masker<'a> {
         let fields = value.as_object().filter(|_| blocks::wraps_text(value, text))?;
         let name = self.field_name(fields.keys().next()?);
         Some(Value::Object(Map::from_iter([(name, shown.into())])))
+    }
+
+    /// Counts `by` omitted things of this kind.
+    pub(crate) fn omit(&mut self, kind: &'static str, by: usize) {
+        self.value_redactor.omit(kind, by);
     }
 
     /// Adds what another walk over the same result masked and found.
