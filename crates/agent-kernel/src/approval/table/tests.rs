@@ -172,7 +172,8 @@ fn where_16_calls_were_refused_every_call_is_until_one_refusal_is_over() {
         asked.request.deadline = NOW.after(Duration::from_secs(60 + u64::from(n)));
         table.apply_committed(2, ended(&asked, denied()), NOW);
     }
-    assert_eq!(found(&table, &other, NOW), "denied");
+    assert_eq!(found(&table, &other, NOW), "too many denied");
+    assert_eq!(found(&table, &open("apr_3", "run_1", "3"), NOW), "denied", "the very call");
     assert_eq!(found(&table, &open("apr_x", "run_2", "other"), NOW), "nothing", "elsewhere");
     assert_eq!(found(&table, &other, NOW.after(Duration::from_secs(60))), "nothing");
 }
