@@ -9,10 +9,8 @@
 //! returns a decision, and when anything inside fails the decision is a denial.
 //!
 //! Deliberately absent: any runtime (futures are `std`'s, timers are a port), any network (drivers
-//! are elsewhere), any storage of its own (the ledger is a port; by default it is the in-memory one
-//! of `weaver-trace-store`).
-//!
-//! The documentation of [`Kernel`] has the shortest example.
+//! are elsewhere), any storage of its own (the ledger is a port, in memory by default). The
+//! documentation of [`Kernel`] has the shortest example.
 
 mod approval;
 mod approval_limits;
