@@ -199,27 +199,6 @@ fn candidate_of_answer<'c, T>(answer: &str, candidates: &'c [T]) -> Option<&'c T
     candidates.get(answer.parse::<usize>().ok()?.checked_sub(1)?)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_answer_is_the_number_of_a_rule() {
-        let rules = ["same", "tool"];
-        for (answer, chosen) in [
-            ("1", Some("same")),
-            ("2", Some("tool")),
-            ("0", None),
-            ("3", None),
-            ("-1", None),
-            ("yes", None),
-            ("", None),
-        ] {
-            assert_eq!(candidate_of_answer(answer, &rules).copied(), chosen, "{answer}");
-        }
-    }
-}
-
 /// Offers to trust the host. No rule may release a call that untrusted input could have steered,
 /// but
 /// reading from a trusted destination is allowed.
@@ -300,4 +279,25 @@ fn suggest_standing_approval(
     }
     output::text(&out)?;
     Ok(Exit::Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_the_number_of_a_rule() {
+        let rules = ["same", "tool"];
+        for (answer, chosen) in [
+            ("1", Some("same")),
+            ("2", Some("tool")),
+            ("0", None),
+            ("3", None),
+            ("-1", None),
+            ("yes", None),
+            ("", None),
+        ] {
+            assert_eq!(candidate_of_answer(answer, &rules).copied(), chosen, "{answer}");
+        }
+    }
 }

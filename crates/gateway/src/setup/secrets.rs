@@ -267,7 +267,7 @@ mod tests {
         let found = extract("s", &mut program, &mut BTreeMap::new());
         let values: Vec<&str> = found.iter().map(|one| one.value.as_str()).collect();
         assert_eq!(values, ["0123456789", "abcdefgh12"]);
-        let ServerTransport::Program { args, .. } = program.transport else { unreachable!() };
+        let ServerTransport::Program { args, .. } = program.transport else { panic!("no program") };
         assert_eq!(args[..3], ["--api-key=${API_KEY}", "-e", "TOKEN=${TOKEN}"]);
         assert_eq!(
             args[3..],
@@ -282,7 +282,7 @@ mod tests {
         let mut address = entry(address);
         assert_eq!(private_values(&address), ["0123456789"]);
         extract("s", &mut address, &mut BTreeMap::new());
-        let ServerTransport::Address { url, .. } = address.transport else { unreachable!() };
+        let ServerTransport::Address { url, .. } = address.transport else { panic!("no address") };
         assert_eq!(url, "https://mcp.example.com/mcp?profile=ann&api_key=${API_KEY}&x");
     }
 }
