@@ -160,9 +160,10 @@ fn the_key_that_init_made_signs_where_none_is_named() {
 fn the_beginning_of_an_id_names_its_request() {
     let desk = Desk::new();
     let request = desk.push();
-    let shown = desk.approve(&["show", &request[..12], "--json"]).json();
+    let beginning = request.get(..12).unwrap();
+    let shown = desk.approve(&["show", beginning, "--json"]).json();
     assert_eq!(shown["id"], json!(request), "{shown}");
-    let run = desk.signed("alice", &["grant", &request[..12]]);
+    let run = desk.signed("alice", &["grant", beginning]);
     assert_eq!((run.code, &run.json()["request"]), (0, &json!(request)), "{run:?}");
     let run = desk.approve(&["show", "apr_", "--json"]);
     assert_eq!(failed(&run), (7, "approve.unknown".to_owned()));
