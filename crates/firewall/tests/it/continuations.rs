@@ -590,7 +590,7 @@ fn a_long_text_in_a_field_takes_the_budget_and_goes_on_as_a_text() {
     let next = first.next.unwrap();
     let start = usize::try_from(next["args"]["start"].as_u64().unwrap()).unwrap();
     assert_eq!(next, json!({ "view": "chars", "args": { "path": "content", "start": start } }));
-    assert_eq!(read_from(&raw, next), text[start..]);
+    assert_eq!(read_from(&raw, next), text.get(start..).unwrap());
     let at_path = |view: &str, more: Value| {
         let mut query = json!({ "view": view, "args": { "path": "content" } });
         query["args"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -652,7 +652,7 @@ fn the_rest_of_a_part_is_below_its_path() {
     let next = FIREWALL.frame(&raw, &auto(8_000)).next.unwrap();
     assert_eq!(next["args"]["path"], "[\"src/main.rs\"]");
     let start = usize::try_from(next["args"]["start"].as_u64().unwrap()).unwrap();
-    assert_eq!(read_from(&raw, next), body[start..]);
+    assert_eq!(read_from(&raw, next), body.get(start..).unwrap());
 }
 
 #[test]
