@@ -93,23 +93,25 @@ proptest::proptest! {
     /// An argument that the schema declares is not asked about again, so that a recipient among
     /// them must have been found.
     #[test]
-    fn a_declared_recipient_is_critical(
-        body in schemas(),
-        steps in proptest::collection::vec("body|more|0|1|to", 0..7),
-    ) {
+    fn a_declared_recipient_is_critical(body in schemas()) {
         let schema = json!({
             "properties": { "body": body },
             "$defs": { "who": { "properties": { "to": {}, "more": {} } } },
         });
         let critical = arguments(Some(&schema), SinkKind::ExternalSend);
-        let mut at = vec!["body"];
-        at.extend(steps.iter().map(String::as_str));
-        at.push("to");
-        if schema_membership(&schema, &at) == SchemaMembership::Declared {
-            proptest::prop_assert!(
-                critical.iter().any(|declared| covers(declared, &at)),
-                "{at:?} in {schema}",
-            );
+        let mut paths = vec![vec!["body"]];
+        for next in 0.. {
+            let Some(path) = paths.get(next).cloned() else { break };
+            if path.len() < 4 {
+                paths.extend(["body", "more", "0", "1"].map(|step| [path.as_slice(), &[step]].concat()));
+            }
+            let at = [path.as_slice(), &["to"]].concat();
+            if schema_membership(&schema, &at) == SchemaMembership::Declared {
+                proptest::prop_assert!(
+                    critical.iter().any(|declared| covers(declared, &at)),
+                    "{at:?} in {schema}",
+                );
+            }
         }
     }
 }
