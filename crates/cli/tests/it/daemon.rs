@@ -141,7 +141,7 @@ fn a_client_goes_on_when_the_daemon_is_killed_and_nothing_runs_twice() {
 fn a_client_that_leaves_unsubscribes_everywhere_at_once() {
     let shared = Shared(folder(&[("f", "features")], "", ""));
     let mut client = shared.open();
-    let uris = ["note://2", "note://3", "note://4"];
+    let uris = ["note://silent-1", "note://silent-2", "note://silent-3"];
     for uri in uris {
         let subscribed = client.request("resources/subscribe", json!({ "uri": uri }));
         assert!(subscribed["result"].is_object(), "{subscribed}");
