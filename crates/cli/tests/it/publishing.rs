@@ -19,7 +19,7 @@ use weaver_trace_store::verify::verify;
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger as _, NewEvent};
 use weaver_types::signature::{PublicKey, SigningKey};
-use weaver_types::{EventKind, KeyId, OsRandom, Timestamp};
+use weaver_types::{Clock as _, EventKind, KeyId, OsRandom, SystemClock, Timestamp};
 
 use crate::client::{Client, folder};
 use crate::support::{Folder, Run, weaver};
@@ -433,9 +433,9 @@ fn payloads_that_are_old_enough_go() {
         "[[log.retention]]\nolder_than_days = 30\nkinds = [\"call.intent\"]\n",
         "",
     );
-    let old = |kind| NewEvent {
+    let event = |kind, at| NewEvent {
         kind,
-        at: Timestamp::from_micros(1_600_000_000_000_000),
+        at,
         run: None,
         call: None,
         payload: br#"{"secret":"old"}"#.to_vec().into(),
@@ -443,7 +443,13 @@ fn payloads_that_are_old_enough_go() {
     let ledger =
         SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
     let mut batch = Batch::new(Durability::Disk);
-    batch.events = vec![old(EventKind::Intent), old(EventKind::RunStarted)];
+    let old = Timestamp::from_micros(1_600_000_000_000_000);
+    // The last event is recent: the gateway trusts no clock that is far ahead of it.
+    batch.events = vec![
+        event(EventKind::Intent, old),
+        event(EventKind::RunStarted, old),
+        event(EventKind::RunStarted, SystemClock::default().now()),
+    ];
     ledger.commit(batch).wait().unwrap();
     drop(ledger);
     let client = Client::open(&folder);
