@@ -249,12 +249,14 @@ async fn execute_once(
 /// the client may not know of like one of no server.
 async fn unavailable_reason(client: &Client, id: &CapabilityId) -> Option<String> {
     let server = client.gateway.upstreams.for_capability(id.as_str())?;
-    if !client.may_see_server(&server.name) {
+    let is_visible = client.is_visible(id);
+    // Whoever sees the tool may know of its server, which takes longer to find out.
+    if !is_visible && !client.may_see_server(&server.name) {
         return None;
     }
     // Tools may be visible a moment before their server is ready: a first call waits as a list
     // does.
-    if !client.is_visible(id) || server.unavailability().is_some() {
+    if !is_visible || server.unavailability().is_some() {
         server.wait_for_first_attempt().await;
     }
     // The server may have come back, or may be a different program from the one that was listed.
