@@ -10,6 +10,9 @@ use super::engine::Detection;
 
 /// The longest name that is looked up, in bytes.
 const MAX_NAME_BYTES: usize = 256;
+/// The deepest nesting, which bounds the memory for a text of brackets. What goes deeper is read as
+/// if it began there.
+const MAX_DEPTH: usize = 4_096;
 
 /// What may follow in an open object or list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +106,9 @@ impl<'t> PartReader<'t> {
                 if is_container {
                     let rule = name.and_then(|name| hidden_rule(name, byte));
                     self.open.last_mut()?.expected = ExpectedToken::Comma;
+                    if self.open.len() >= MAX_DEPTH {
+                        return None;
+                    }
                     self.begin(at, rule);
                     return Some(at + 1);
                 }
@@ -217,6 +223,23 @@ mod tests {
         ] {
             assert_eq!(hidden(text), values, "{text}");
         }
+    }
+
+    #[test]
+    fn a_text_of_brackets_takes_bounded_memory() {
+        let text = "[".repeat(3 * MAX_DEPTH) + "{\"x\":1}";
+        assert_eq!(hidden(&text), ["1"]);
+        let mut reader = PartReader { text: &text, ..PartReader::default() };
+        reader.begin(0, None);
+        let mut deepest = 0;
+        for at in 1..text.len() {
+            if reader.read(at, &mut |_, _| None).is_none() {
+                reader.abandon();
+                reader.begin(at, None);
+            }
+            deepest = deepest.max(reader.open.len());
+        }
+        assert_eq!(deepest, MAX_DEPTH);
     }
 
     #[test]
