@@ -8,6 +8,7 @@
 mod block_budgets;
 mod block_excerpt;
 mod blocks;
+mod cut_text;
 mod excerpt;
 mod excerpt_request;
 mod pruned_json;

@@ -1,35 +1,15 @@
 //! In mode `auto`, too, whatever is shown is the redacted original at its place, and what is not
 //! shown is counted: heads and tails of texts, rows, trees and views.
 
-use std::sync::LazyLock;
-
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weaver_firewall::{FrameBudget, FrameSpec, HandleQuery};
-use weaver_types::{CapabilityId, Frame, Handle, HandleId, RawResult, ResponseMode, Timestamp};
+use weaver_types::{Frame, RawResult, ResponseMode};
 
-use crate::support::{FIREWALL, spec};
+use crate::support::{FIREWALL, auto, spec};
 
 /// What stands for what was left out. No generated value has it.
 const MARK: char = '…';
-
-/// Where the rest can be asked for.
-static HANDLE: LazyLock<Handle> = LazyLock::new(|| Handle {
-    byte_size: 1,
-    capability_id: CapabilityId::parse("crm.list").unwrap(),
-    created_at: Timestamp::from_micros(0),
-    expires_at: Timestamp::from_micros(1),
-    handle_id: HandleId::parse("hdl_1").unwrap(),
-    media_type: "text/plain".into(),
-    total_rows: None,
-    views: Default::default(),
-});
-
-fn auto(max_tokens: u32) -> FrameSpec<'static> {
-    let own = spec(ResponseMode::Auto);
-    let budget = FrameBudget { max_tokens, ..own.budget };
-    FrameSpec { budget, handle: Some(&HANDLE), ..own }
-}
 
 fn text_of(frame: &Frame) -> String {
     let texts = frame.content.iter().filter_map(|block| block.get("text")?.as_str());

@@ -1,41 +1,19 @@
 //! Following the query for the rest, from the first frame on, always advances, ends, and shows every
 //! part of the redacted original once, within the budget.
 
-use std::sync::LazyLock;
-
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use weaver_firewall::{FrameBudget, FrameSpec, HandleQuery};
+use weaver_firewall::{FrameSpec, HandleQuery};
 use weaver_text::escape;
 use weaver_text::token::{Estimate, TokenCounter as _};
-use weaver_types::{
-    CapabilityId, Constraints, ContentBlocks, Frame, Handle, HandleId, RawResult, ResponseMode,
-    Timestamp,
-};
+use weaver_types::{Constraints, ContentBlocks, Frame, RawResult, ResponseMode};
 
-use crate::support::{FIREWALL, spec};
+use crate::support::{FIREWALL, auto};
 
 /// Tokens beyond the budget: a part that is cut has at least one character.
 const SLACK_TOKENS: usize = 8;
 /// More pages than any generated value has.
 const MAX_PAGES: usize = 2_000;
-
-static HANDLE: LazyLock<Handle> = LazyLock::new(|| Handle {
-    byte_size: 1,
-    capability_id: CapabilityId::parse("crm.list").unwrap(),
-    created_at: Timestamp::from_micros(0),
-    expires_at: Timestamp::from_micros(1),
-    handle_id: HandleId::parse("hdl_1").unwrap(),
-    media_type: "text/plain".into(),
-    total_rows: None,
-    views: Default::default(),
-});
-
-fn auto(max_tokens: u32) -> FrameSpec<'static> {
-    let own = spec(ResponseMode::Auto);
-    let budget = FrameBudget { max_tokens, ..own.budget };
-    FrameSpec { budget, handle: Some(&HANDLE), ..own }
-}
 
 /// The text of the only block.
 fn text_of(frame: &Frame) -> String {

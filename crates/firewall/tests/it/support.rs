@@ -9,7 +9,7 @@ use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::ledger::{BlobId, BlobStore, LedgerError};
 use weaver_types::{
     AllowedAgents, CallId, Capability, CapabilityDraft, CapabilityId, Constraints, Effects, Frame,
-    Label, ResponseMode, Timestamp,
+    Handle, HandleId, Label, ResponseMode, Timestamp,
 };
 
 pub(crate) static FIREWALL: LazyLock<Firewall> = LazyLock::new(Firewall::new);
@@ -130,4 +130,23 @@ pub(crate) fn check(rows: &[(&str, &str)]) {
         })
         .collect();
     assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+}
+
+/// Where the rest of a result can be asked for.
+static HANDLE: LazyLock<Handle> = LazyLock::new(|| Handle {
+    byte_size: 1,
+    capability_id: CapabilityId::parse("crm.list").unwrap(),
+    created_at: Timestamp::from_micros(0),
+    expires_at: Timestamp::from_micros(1),
+    handle_id: HandleId::parse("hdl_1").unwrap(),
+    media_type: "text/plain".into(),
+    total_rows: None,
+    views: Default::default(),
+});
+
+/// Mode `auto` with so many tokens, and a handle.
+pub(crate) fn auto(max_tokens: u32) -> FrameSpec<'static> {
+    let own = spec(ResponseMode::Auto);
+    let budget = FrameBudget { max_tokens, ..own.budget };
+    FrameSpec { budget, handle: Some(&HANDLE), ..own }
 }

@@ -121,8 +121,8 @@ fn wrapped_rows_key(content: &Content<'_>) -> Option<String> {
     }
 }
 
-/// The rows as a table, after the fields around them. `None` if the
-/// first row or those fields are too large.
+/// The rows as a table, after the fields around them. `None` if the first row or those fields are
+/// too large.
 fn table_with_wrapper<'a>(
     rows: Rows<'_>,
     wrapper_fields: &[(&str, &Value)],

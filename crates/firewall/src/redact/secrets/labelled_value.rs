@@ -7,6 +7,8 @@ use super::token_stats::TokenStats;
 use super::{MAX_VALUE_BYTES, byte_at, slice};
 use crate::redact::validators::looks_like_password;
 
+/// The kind of secret that labels name here.
+pub(super) const LABELLED_KIND: SecretKind = SecretKind::Password;
 /// The longest label, in bytes.
 const MAX_LABEL_BYTES: usize = 40;
 /// The longest tag that is skipped, in bytes.
@@ -166,6 +168,3 @@ fn labelled(start: usize, len: usize) -> AssignedValue {
         fills_line: false,
     }
 }
-
-/// The kind of secret that labels name here.
-pub(super) const LABELLED_KIND: SecretKind = SecretKind::Password;

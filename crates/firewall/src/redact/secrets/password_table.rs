@@ -8,6 +8,13 @@ use super::secret_name::{self, SecretKind};
 use super::{PASSWORD_RULE, ScanHit, byte_at, slice};
 use crate::redact::work_meter;
 
+/// First words of lines of program text.
+const PROGRAM_WORDS: [&[u8]; 16] = [
+    b"from", b"import", b"export", b"const", b"let", b"var", b"def", b"class", b"return", b"use",
+    b"fn", b"function", b"select", b"insert", b"print", b"raise",
+];
+/// The most words of a heading.
+const MAX_HEADING_WORDS: usize = 4;
 /// The longest heading, in bytes.
 const MAX_HEADING_BYTES: usize = 32;
 /// The most blanks and quotation marks before a heading: tables for people center their headings, as
@@ -91,14 +98,6 @@ pub(super) fn scan_below_heading(
         }
     }
 }
-
-/// First words of lines of program text.
-const PROGRAM_WORDS: [&[u8]; 16] = [
-    b"from", b"import", b"export", b"const", b"let", b"var", b"def", b"class", b"return", b"use",
-    b"fn", b"function", b"select", b"insert", b"print", b"raise",
-];
-/// The most words of a heading.
-const MAX_HEADING_WORDS: usize = 4;
 
 /// True for a line of short headings, false for program text and prose.
 fn is_row_of_headings(line: &[u8], separator: u8) -> bool {

@@ -30,6 +30,8 @@ const COLUMN_NAME_KEYS: &[&str] =
 const ROW_KEYS: &[&str] = &["data", "records", "rows", "values"];
 /// The longest name.
 const MAX_NAME_BYTES: usize = 128;
+/// The most values of one object with names of their own.
+const MAX_PREFIXED: usize = 8;
 /// The most columns.
 const MAX_COLUMNS: usize = 256;
 
@@ -144,9 +146,6 @@ fn prefixed_names<'a>(
     });
     named.collect()
 }
-
-/// The most values of one object with names of their own.
-const MAX_PREFIXED: usize = 8;
 
 /// Column names: strings, or objects with a `name`.
 fn columns(value: &Value) -> Option<Vec<&str>> {
