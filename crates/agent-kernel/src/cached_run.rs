@@ -157,8 +157,8 @@ impl CachedRun {
 
     /// Marks an update as committed, and with it every earlier one: each guards the next.
     pub(crate) fn mark_committed(&mut self, step: u64) {
-        let Some(place) = self.position(step) else { return };
-        for (_, delta) in self.in_flight.drain(..=place) {
+        let Some(index) = self.position(step) else { return };
+        for (_, delta) in self.in_flight.drain(..=index) {
             self.committed = std::mem::take(&mut self.committed).apply(&delta);
             self.version = self.version.saturating_add(1);
         }
@@ -166,8 +166,8 @@ impl CachedRun {
 
     /// Removes an update that the ledger refused for a reason of its own, and recomputes the state.
     pub(crate) fn remove_refused(&mut self, step: u64) {
-        let Some(place) = self.position(step) else { return };
-        self.in_flight.remove(place);
+        let Some(index) = self.position(step) else { return };
+        self.in_flight.remove(index);
         let state = self.committed.clone();
         self.state = self.in_flight.iter().fold(state, |state, (_, delta)| state.apply(delta));
     }
@@ -205,30 +205,30 @@ impl CachedRun {
     }
 }
 
-/// The place of a run in the cache, which is empty until the run is loaded. Loading a run holds the
-/// lock of its own place only, so that no other run waits for it.
-type CachePlace = Arc<Mutex<Option<RunSlot>>>;
+/// The entry of a run in the cache, which is empty until the run is loaded. Loading a run holds the
+/// lock of its own entry only, so that no other run waits for it.
+type CacheEntry = Arc<Mutex<Option<RunSlot>>>;
 
-/// The places of the cached runs, each with the number of its last use.
+/// The entries of the cached runs, each with the number of its last use.
 #[derive(Default)]
-struct CachePlaces {
-    places: HashMap<RunId, (CachePlace, u64), RandomState>,
+struct CacheEntries {
+    by_run: HashMap<RunId, (CacheEntry, u64), RandomState>,
     uses: u64,
 }
 
-impl CachePlaces {
-    fn place_of(&mut self, run: &RunId) -> CachePlace {
+impl CacheEntries {
+    fn entry_of(&mut self, run: &RunId) -> CacheEntry {
         self.uses = self.uses.saturating_add(1);
-        if let Some((place, last_use)) = self.places.get_mut(run) {
+        if let Some((entry, last_use)) = self.by_run.get_mut(run) {
             *last_use = self.uses;
-            return Arc::clone(place);
+            return Arc::clone(entry);
         }
-        if self.places.len() >= MAX_CACHED_RUNS {
+        if self.by_run.len() >= MAX_CACHED_RUNS {
             self.evict();
         }
-        let place = CachePlace::default();
-        self.places.insert(run.clone(), (Arc::clone(&place), self.uses));
-        place
+        let entry = CacheEntry::default();
+        self.by_run.insert(run.clone(), (Arc::clone(&entry), self.uses));
+        entry
     }
 
     /// Evicts some of the runs that nobody holds: first those without masks, since masks exist only
@@ -238,17 +238,17 @@ impl CachePlaces {
     /// are found by the version guards.
     fn evict(&mut self) {
         let mut evictable: Vec<(bool, u64, RunId)> = Vec::new();
-        for (run, (place, last_use)) in &self.places {
-            let Ok(slot) = place.try_lock() else { continue };
+        for (run, (entry, last_use)) in &self.by_run {
+            let Ok(slot) = entry.try_lock() else { continue };
             let slots = slot.as_ref().map_or(1, Arc::strong_count);
-            if Arc::strong_count(place) == 1 && slots == 1 {
+            if Arc::strong_count(entry) == 1 && slots == 1 {
                 let has_masks = slot.as_ref().is_some_and(|slot| !slot.masks.table().is_empty());
                 evictable.push((has_masks, *last_use, run.clone()));
             }
         }
         evictable.sort_unstable();
         for (_, _, run) in evictable.into_iter().take(EVICTED_AT_ONCE) {
-            self.places.remove(&run);
+            self.by_run.remove(&run);
         }
     }
 }
@@ -256,7 +256,7 @@ impl CachePlaces {
 /// The cached runs of a tenant.
 pub(crate) struct RunCache {
     tenant: Tenant,
-    cached: Mutex<CachePlaces>,
+    cached: Mutex<CacheEntries>,
     log: Mutex<RunLog>,
     is_log_read: AtomicBool,
     revocations: Arc<Revocations>,
@@ -299,13 +299,13 @@ impl RunCache {
     /// The slot of a run; loads it from the ledger when it is not cached.
     pub(crate) fn slot(&self, run: &RunId, ledger: &dyn Ledger) -> Result<RunSlot, KernelError> {
         self.read_log(ledger)?;
-        let place = self.cached.lock().map_err(|_| poisoned_run_error())?.place_of(run);
-        let mut place = place.lock().map_err(|_| poisoned_run_error())?;
-        if let Some(slot) = place.as_ref() {
+        let entry = self.cached.lock().map_err(|_| poisoned_run_error())?.entry_of(run);
+        let mut entry = entry.lock().map_err(|_| poisoned_run_error())?;
+        if let Some(slot) = entry.as_ref() {
             return Ok(Arc::clone(slot));
         }
         let slot = Arc::new(self.load(run, ledger)?);
-        *place = Some(Arc::clone(&slot));
+        *entry = Some(Arc::clone(&slot));
         Ok(slot)
     }
 

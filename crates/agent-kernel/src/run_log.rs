@@ -217,13 +217,13 @@ struct RunEvents {
 impl RunEvents {
     /// Reads the events with these numbers; the first `before` of them were indexed before the
     /// record of their run was read.
-    fn read(places: &[u64], before: usize, ledger: &dyn Ledger) -> Result<Self, KernelError> {
+    fn read(event_seqs: &[u64], before: usize, ledger: &dyn Ledger) -> Result<Self, KernelError> {
         let mut run_events = Self::default();
         let mut page: Vec<StoredEvent> = Vec::new();
-        for (number, seq) in places.iter().enumerate() {
+        for (number, seq) in event_seqs.iter().enumerate() {
             if page.last().is_none_or(|last| last.seq < *seq) {
                 // Events of one run are close together, so one page often has several of them.
-                let ahead = places.get(number..).unwrap_or_default();
+                let ahead = event_seqs.get(number..).unwrap_or_default();
                 let close =
                     ahead.iter().take_while(|next| **next < seq.saturating_add(MAX_SEQ_DISTANCE));
                 let last = close.last().copied().unwrap_or(*seq);

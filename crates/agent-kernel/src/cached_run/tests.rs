@@ -92,7 +92,7 @@ fn cache(ledger: &dyn Ledger) -> RunCache {
 }
 
 fn is_cached(runs: &RunCache, n: usize) -> bool {
-    runs.cached.lock().unwrap().places.contains_key(&run_id(n))
+    runs.cached.lock().unwrap().by_run.contains_key(&run_id(n))
 }
 
 #[test]
@@ -100,14 +100,14 @@ fn a_full_cache_evicts_an_eighth_of_the_runs_the_least_recently_used_first() {
     let ledger = memory();
     let runs = cache(&ledger);
     let slot = |n: usize| runs.slot(&run_id(n), &ledger).unwrap();
-    let cached = || runs.cached.lock().unwrap().places.len();
+    let cached = || runs.cached.lock().unwrap().by_run.len();
     let held = slot(0);
     for n in 1..4_096 {
         slot(n);
     }
     slot(1);
     slot(4_095);
-    assert_eq!(cached(), 4_096, "a cached run takes no further place");
+    assert_eq!(cached(), 4_096, "a cached run takes no further entry");
     slot(4_096);
     assert_eq!(cached(), 4_096 - 512 + 1);
     assert!(Arc::ptr_eq(&slot(0), &held), "a run that somebody holds stays");
@@ -133,14 +133,14 @@ fn runs_with_masks_are_evicted_last() {
 }
 
 /// A ledger that notes, at each read, whether the locks of the cache were free.
-struct Watched<'r> {
+struct LockWatchingLedger<'r> {
     ledger: MemoryLedger,
     runs: OnceLock<&'r RunCache>,
     /// Reads of events, all reads while the cache was locked, and reads of events while the log was.
     reads: Mutex<[usize; 3]>,
 }
 
-impl Watched<'_> {
+impl LockWatchingLedger<'_> {
     fn note(&self, is_event: bool) {
         let Some(runs) = self.runs.get() else { return };
         let mut reads = self.reads.lock().unwrap();
@@ -150,7 +150,7 @@ impl Watched<'_> {
     }
 }
 
-impl Ledger for Watched<'_> {
+impl Ledger for LockWatchingLedger<'_> {
     fn submit(&self, batch: Arc<Batch>) -> CommitTicket {
         self.ledger.submit(batch)
     }
@@ -204,7 +204,7 @@ fn no_other_run_waits_while_the_events_of_a_run_are_read() {
     let batch = Batch { put: state.into_iter().collect(), ..Batch::new(Durability::Os) };
     ledger.commit(batch.with_event(event)).wait().unwrap();
     let runs = cache(&ledger);
-    let watched = Watched { ledger, runs: OnceLock::new(), reads: Mutex::default() };
+    let watched = LockWatchingLedger { ledger, runs: OnceLock::new(), reads: Mutex::default() };
     runs.read_log(&watched).unwrap();
     assert!(watched.runs.set(&runs).is_ok());
     runs.slot(&run, &watched).unwrap();

@@ -32,10 +32,10 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     if args.output.json {
         return Ok(Exit::Ok);
     }
-    match records.iter().find(|held| held.status(now) == "requested") {
-        Some(held) => output::stderr(&format!(
+    match records.iter().find(|record| record.status(now) == "requested") {
+        Some(first) => output::stderr(&format!(
             "next: weaver approve grant {}   shows all of it and asks; `deny` refuses it\n",
-            terminal_text::escape_line(held.id(), MAX_CHARS)
+            terminal_text::escape_line(first.id(), MAX_CHARS)
         )),
         None if records.is_empty() => output::line("nothing waits for an approval")?,
         None => {}

@@ -264,8 +264,8 @@ impl RunTracker {
 }
 
 /// Records the end of a run together with other writes, and ends its requests first: no later call
-/// is made in it. If the end cannot be recorded, the other
-/// writes are still made, so that the client can continue.
+/// is made in it. If the end cannot be recorded, the other writes are still made, so that the client
+/// can continue.
 pub(crate) async fn record_end(
     kernel: &Kernel,
     caller: Caller<'_>,

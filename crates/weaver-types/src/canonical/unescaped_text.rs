@@ -148,29 +148,29 @@ mod tests {
     #[test]
     fn every_byte_that_ends_a_plain_stretch_is_seen_wherever_it_stands() {
         for byte in 0..=255_u8 {
-            for target in 0..20 {
+            for index in 0..20 {
                 for around in [b'a', b' ', b'#', b'!', b'[', b']', 0x7f, 0x80, 0xff] {
                     let mut text = [around; 20];
-                    text[target] = byte;
-                    let wanted = matches!(byte, b'"' | b'\\' | 0..=0x1f).then_some(target);
-                    assert_eq!(find_special(&text), wanted, "{byte} at {target} among {around}");
+                    text[index] = byte;
+                    let wanted = matches!(byte, b'"' | b'\\' | 0..=0x1f).then_some(index);
+                    assert_eq!(find_special(&text), wanted, "{byte} at {index} among {around}");
                 }
             }
         }
         assert_eq!(find_special(&[1; 9]), Some(0));
         for length in 0..40 {
-            for target in 0..length {
+            for index in 0..length {
                 let mut text = vec![b'a'; length];
-                text[target] = b'"';
-                assert_eq!(find_special(&text), Some(target), "{target} of {length}");
-                assert!(!is_plain_name(&text), "{target} of {length}");
-                text[target] = 0xf0;
+                text[index] = b'"';
+                assert_eq!(find_special(&text), Some(index), "{index} of {length}");
+                assert!(!is_plain_name(&text), "{index} of {length}");
+                text[index] = 0xf0;
                 assert!(
                     find_special(&text).is_none() && !is_plain_name(&text),
-                    "{target} of {length}"
+                    "{index} of {length}"
                 );
-                text[target] = 0xc3;
-                assert!(is_plain_name(&text), "{target} of {length}");
+                text[index] = 0xc3;
+                assert!(is_plain_name(&text), "{index} of {length}");
             }
         }
         assert_eq!(find_special(b""), None);
@@ -179,18 +179,18 @@ mod tests {
     fn a_text_is_copied_and_what_does_not_stand_for_itself_is_seen() {
         for length in 0..40 {
             for byte in 0..=255_u8 {
-                for target in 0..length {
+                for index in 0..length {
                     let mut text = vec![b'!'; length];
-                    text[target] = byte;
+                    text[index] = byte;
                     let mut copied = vec![0; length];
                     let plain = byte.is_ascii() && !is_special(byte);
                     let wanted = plain.then(|| sort_prefix(&text));
                     assert_eq!(
                         copy_plain_ascii(&text, &mut copied),
                         wanted,
-                        "{byte} at {target} of {length}"
+                        "{byte} at {index} of {length}"
                     );
-                    assert!(!plain || copied == text, "{byte} at {target} of {length}");
+                    assert!(!plain || copied == text, "{byte} at {index} of {length}");
                 }
             }
         }
@@ -207,13 +207,13 @@ mod tests {
     #[test]
     fn the_plain_bytes_of_a_word_are_those_before_the_first_that_is_not() {
         for byte in 0..=255_u8 {
-            for target in 0..8 {
+            for index in 0..8 {
                 for after in [b'!', b'#', b']', b'"', 0x7f, 0xff] {
                     let mut word = [b'\xc3'; 8];
-                    word[target..].fill(after);
-                    word[target] = byte;
+                    word[index..].fill(after);
+                    word[index] = byte;
                     let wanted = word.iter().position(|byte| is_special(*byte)).unwrap_or(8);
-                    assert_eq!(plain_prefix_len(word), wanted, "{byte} at {target} before {after}");
+                    assert_eq!(plain_prefix_len(word), wanted, "{byte} at {index} before {after}");
                 }
             }
         }

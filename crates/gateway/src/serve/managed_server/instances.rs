@@ -5,10 +5,9 @@
 //! client that calls it; every other client gets a *dedicated* one with its first call. A dedicated
 //! instance ends with the run of its client; one that serves a folder ends when it was idle for too
 //! long. An instance at which a connected client subscribes is in use. A primary that a client has
-//! used is restarted before another client gets it. Where a
-//! server requires a login, the primary uses the login of the gateway's own principal and never
-//! serves a client with another principal: a dedicated instance has the login of its client's
-//! principal, or none.
+//! used is restarted before another client gets it. Where a server requires a login, the primary
+//! uses the login of the gateway's own principal and never serves a client with another principal: a
+//! dedicated instance has the login of its client's principal, or none.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -409,8 +408,9 @@ impl InstanceTable {
 }
 
 /// Whether anyone besides the table holds a reference. Calls in flight do, through
-/// `ServerInstance::guarded`, and so do subscriptions, through their lease, and lists being read. While the table holds the only one, only
-/// the holder of its lock can clone it, so an unused entry stays unused under the lock.
+/// `ServerInstance::guarded`, and so do subscriptions, through their lease, and lists being read.
+/// While the table holds the only one, only the holder of its lock can clone it, so an unused entry
+/// stays unused under the lock.
 fn is_in_use<T>(shared: &Arc<T>) -> bool {
     Arc::strong_count(shared) > 1
 }
