@@ -51,7 +51,8 @@ use engine::{
     SECRET_FIELD_RULE,
 };
 use field_names::HiddenBy;
-use incremental_scanner::IncrementalScanner;
+use incremental_scanner::{IncrementalScanner, RedactionSink as _};
+use json_text::JsonStart;
 pub(crate) use mask_table::ValueForm;
 use mask_table::{DisclosedValues, ValueToMask};
 pub(crate) use mask_table_version::MaskTableVersion;
@@ -330,8 +331,10 @@ impl Redactor {
             return Cow::Borrowed(text);
         }
         let mut out = String::with_capacity(text.len());
-        let numbers = json_text::number_positions(text, &mut found);
-        let mut sink = MaskedOutput::new(self, counts, &mut out).with_numbers(numbers);
+        let mut sink = MaskedOutput::new(self, counts, &mut out);
+        if JsonStart::default().after(text).is_json() {
+            sink.expect_numbers(json_text::number_positions(text, 0, &mut found));
+        }
         incremental_scanner::write_masked(text, 0..text.len(), 0, &found, &mut sink);
         Cow::Owned(out)
     }
@@ -351,7 +354,7 @@ impl Redactor {
         let mut spans = SpanCollector::new(self);
         match self.active_rules() {
             Some(rules) => IncrementalScanner::scan_whole(rules, text, &mut spans),
-            None => incremental_scanner::RedactionSink::mask(&mut spans, 0, text, usize::MAX),
+            None => spans.mask(0, text, usize::MAX),
         }
         spans.found
     }

@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use super::engine::{ActiveRules, CONTEXT_BYTES, Detection, merge_detections};
+use super::json_text::{self, JsonStart};
 use super::{fixpoint, open_tail, pem, token_run};
 
 /// The bytes that one step decides.
@@ -34,6 +35,8 @@ pub(crate) trait RedactionSink {
     fn mask(&mut self, at: usize, value: &str, rule: usize);
     /// The value masked last continues for this many bytes.
     fn extend_last_mask(&mut self, bytes: usize);
+    /// The values that are masked next at these offsets, in order, are bare numbers of a JSON text.
+    fn expect_numbers(&mut self, _positions: Vec<usize>) {}
 }
 
 /// Writes a part of a text with these values masked; `origin` is the offset of the text in the
@@ -88,6 +91,8 @@ pub(crate) struct IncrementalScanner {
     open_mask: Option<OpenMask>,
     /// Masked ranges near there.
     recent_masks: Vec<Range<usize>>,
+    /// Whether what is decided begins like JSON.
+    json_start: JsonStart,
 }
 
 impl IncrementalScanner {
@@ -133,9 +138,9 @@ impl IncrementalScanner {
         text.floor_char_boundary(self.needed_from().saturating_sub(origin))
     }
 
-    /// Restarts at this offset of the input.
+    /// Restarts at this offset of the input, in the middle of a text.
     pub(crate) fn begin_at(&mut self, decided_to: usize) {
-        *self = Self { decided_to, ..Self::default() };
+        *self = Self { decided_to, json_start: JsonStart::Known(false), ..Self::default() };
     }
 
     /// Decides the rest of the text.
@@ -196,6 +201,13 @@ impl IncrementalScanner {
             found.retain(|f| f.range.end > at && f.range.start < owned);
             for value in &mut found {
                 value.range.start = value.range.start.max(at);
+            }
+            if self.json_start.after(region.get(from..).unwrap_or_default()).is_json() {
+                let mut numbers = json_text::number_positions(region, at, &mut found);
+                numbers.iter_mut().for_each(|number| *number += origin);
+                sink.expect_numbers(numbers);
+            }
+            for value in &mut found {
                 value.range.end = self.mask_end(rules, value, region, owned, extent);
                 self.recent_masks.push(origin + value.range.start..origin + value.range.end);
             }
@@ -289,6 +301,7 @@ impl IncrementalScanner {
 
     /// Advances over decided text.
     fn advance(&mut self, decided: &str) {
+        self.json_start = self.json_start.after(decided);
         let tail = token_run::trailing_run_len(decided);
         self.run_len = if tail == decided.len() { self.run_len + tail } else { tail };
         self.decided_to += decided.len();

@@ -141,22 +141,44 @@ fn values_under_names(
     found
 }
 
-/// True for a text that begins like an object or a list; `[REDACTED]` does not.
-fn begins_json(text: &str) -> bool {
-    let text = text.trim_start();
-    let inside = |open: char| text.strip_prefix(open).and_then(|t| t.trim_start().bytes().next());
-    let in_list = |b: u8| b.is_ascii_digit() || b"\"-[]{tfn".contains(&b);
-    inside('{').is_some_and(|b| matches!(b, b'"' | b'}')) || inside('[').is_some_and(in_list)
+/// Whether a text begins like an object or a list; `[REDACTED]` does not. The text may arrive in
+/// pieces.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum JsonStart {
+    /// Nothing but blanks was seen.
+    #[default]
+    Unknown,
+    /// The opening bracket was seen.
+    Opened(char),
+    Known(bool),
+}
+
+impl JsonStart {
+    /// What is known once this piece was seen, too.
+    pub(crate) fn after(self, piece: &str) -> Self {
+        let piece = piece.trim_start();
+        let Some(first) = piece.chars().next() else { return self };
+        match self {
+            Self::Unknown => match piece.strip_prefix(['{', '[']) {
+                Some(inside) => Self::Opened(first).after(inside),
+                None => Self::Known(false),
+            },
+            Self::Opened('{') => Self::Known(matches!(first, '"' | '}')),
+            Self::Opened(_) => Self::Known(first.is_ascii_digit() || "\"-[]{tfn".contains(first)),
+            Self::Known(_) => self,
+        }
+    }
+
+    /// True if enough was seen to know that this is JSON.
+    pub(crate) fn is_json(self) -> bool {
+        matches!(self, Self::Known(true))
+    }
 }
 
 /// The offsets of detections that are bare numbers of a JSON text: their masks must be quoted to
-/// keep the text valid. A minus sign becomes part of the number's range.
-pub(crate) fn number_positions(text: &str, found: &mut [Detection]) -> Vec<usize> {
-    if !begins_json(text) {
-        return Vec::new();
-    }
+/// keep the text valid. A minus sign becomes part of the number's range, unless it precedes `free`.
+pub(crate) fn number_positions(text: &str, mut free: usize, found: &mut [Detection]) -> Vec<usize> {
     let mut numbers = Vec::new();
-    let mut free = 0;
     for one in found {
         let before = text.get(free..one.range.start).unwrap_or_default();
         let whole = one.range.start - usize::from(before.ends_with('-'))..one.range.end;
@@ -169,10 +191,16 @@ pub(crate) fn number_positions(text: &str, found: &mut [Detection]) -> Vec<usize
     numbers
 }
 
+/// The blanks, in bytes, that may be between a value and the signs around it. The bound makes the
+/// answer depend on what is near, as a text that arrives in pieces needs.
+const MAX_BLANKS: usize = 64;
+
 /// True if a number is a JSON value of its own.
 fn is_bare_value(text: &str, number: &Range<usize>) -> bool {
-    let before = text.get(..number.start).and_then(|t| t.trim_end().bytes().next_back());
-    let after = text.get(number.end..).and_then(|t| t.trim_start().bytes().next());
+    let near = text.ceil_char_boundary(number.start.saturating_sub(MAX_BLANKS))
+        ..text.floor_char_boundary(number.end + MAX_BLANKS);
+    let before = text.get(near.start..number.start).and_then(|t| t.trim_end().bytes().next_back());
+    let after = text.get(number.end..near.end).and_then(|t| t.trim_start().bytes().next());
     matches!(before, Some(b':' | b',' | b'['))
         && matches!(after, Some(b',' | b']' | b'}'))
         && text.get(number.clone()).is_some_and(|value| value.parse::<f64>().is_ok())
@@ -236,10 +264,10 @@ mod tests {
         for text in
             ["{\"a\"", " { }", "{}", "[]", "[1", "[ -1", "[\"", "[[", "[{", "[t", "[f", "[n"]
         {
-            assert!(begins_json(text), "{text}");
+            assert!(JsonStart::default().after(text).is_json(), "{text}");
         }
         for text in ["", "{", "[", "{a", "[REDACTED]", "[x", "1", "\"a\"", "a {\"b\""] {
-            assert!(!begins_json(text), "{text}");
+            assert!(!JsonStart::default().after(text).is_json(), "{text}");
         }
         for (text, is_one) in [
             ("1", true),
@@ -268,10 +296,9 @@ mod tests {
             ("{\"a\": \"123\"}", 7..10, None, 7..10),
             ("{\"a\": 1234}", 6..9, None, 6..9),
             ("[1-123]", 3..6, None, 3..6),
-            ("a: 123,", 3..6, None, 3..6),
         ] {
             let mut found = [Detection { range, rule: 0 }];
-            let numbers = number_positions(text, &mut found);
+            let numbers = number_positions(text, 0, &mut found);
             assert_eq!(
                 (numbers.first().copied(), found[0].range.clone()),
                 (begins, shown),

@@ -15,7 +15,7 @@ pub(crate) struct MaskedOutput<'a> {
     spans: Option<&'a mut Vec<Span>>,
     /// Where the mask written last begins.
     last_mask_start: usize,
-    /// Offsets of values that are JSON numbers, in order.
+    /// Offsets of values that are bare numbers of a JSON text, in order.
     number_positions: Vec<usize>,
 }
 
@@ -38,11 +38,6 @@ impl<'a> MaskedOutput<'a> {
     /// Also appends the spans of the values.
     pub(crate) fn with_spans(self, spans: Option<&'a mut Vec<Span>>) -> Self {
         Self { spans, ..self }
-    }
-
-    /// For a JSON text in which the values at these offsets, in order, are numbers.
-    pub(crate) fn with_numbers(self, number_positions: Vec<usize>) -> Self {
-        Self { number_positions, ..self }
     }
 
     /// Masks a text as a whole, because it could not be scanned.
@@ -84,6 +79,10 @@ impl RedactionSink for MaskedOutput<'_> {
         if let Some(last) = self.spans.as_mut().and_then(|spans| spans.last_mut()) {
             last.range.end += bytes;
         }
+    }
+
+    fn expect_numbers(&mut self, positions: Vec<usize>) {
+        self.number_positions = positions;
     }
 }
 

@@ -352,6 +352,20 @@ fn values_deep_in_a_text_are_masked_there_too_and_in_a_stream() {
 }
 
 #[test]
+fn a_stream_that_is_json_stays_json() {
+    let far = " ".repeat(30_000);
+    for text in [
+        r#"{"homePhone":5551234567}"#.to_owned(),
+        r#" [ "phone", -4155526714 ] "#.to_owned(),
+        format!("{far}{{{far}\"homePhone\": 5551234567, \"a\": \"{}\"}}", "b ".repeat(20_000)),
+    ] {
+        let shown = streamed(&text, &[1, 3, 4_000]);
+        let json: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        assert!(json.to_string().contains("\"[REDACTED]\"") && shown == masked(&text), "{json}");
+    }
+}
+
+#[test]
 fn a_token_run_is_shown_up_to_its_limit() {
     for unit in ["a", "eyJ", "x9-"] {
         let text = format!("see {} end", unit.repeat(30_000));
