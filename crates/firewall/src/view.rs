@@ -20,6 +20,7 @@ pub(crate) mod path;
 mod registry;
 mod rows;
 pub(crate) mod text;
+mod value_kinds;
 mod view_kind;
 mod view_result;
 

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::args::ViewArgs;
 use super::path::{self, PathStep};
 use super::text::{self, TextParts};
+use super::value_kinds::ValueKinds;
 use super::view_result::ViewResult;
 use crate::content::{Content, Shape, ValueRenderer};
 use crate::error::HandleError;
@@ -381,31 +382,4 @@ pub(super) fn is_masked_name(renderer: &ValueRenderer<'_>, key: &str) -> bool {
 fn mask_value() -> &'static Value {
     static MASKED: std::sync::OnceLock<Value> = std::sync::OnceLock::new();
     MASKED.get_or_init(|| Value::from(MASK))
-}
-
-/// The set of JSON types at one path.
-#[derive(Debug, Default, Clone, Copy)]
-struct ValueKinds(u8);
-
-const KINDS: [&str; 6] = ["null", "boolean", "number", "string", "list", "object"];
-
-impl ValueKinds {
-    fn add(&mut self, value: &Value) {
-        self.0 |= match value {
-            Value::Null => 1,
-            Value::Bool(_) => 2,
-            Value::Number(_) => 4,
-            Value::String(_) => 8,
-            Value::Array(_) => 16,
-            Value::Object(_) => 32,
-        };
-    }
-}
-
-impl std::fmt::Display for ValueKinds {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let named = KINDS.iter().enumerate().filter(|(bit, _)| self.0 & (1 << bit) != 0);
-        let names: Vec<&str> = named.map(|(_, name)| *name).collect();
-        f.write_str(&names.join(" or "))
-    }
 }
