@@ -107,7 +107,7 @@ impl Client {
         let connected_clients = &self.gateway.upstreams.connected_clients;
         connected_clients.run_clients.insert(run, RunClient { principal, folder });
         if connected_clients.set_run(&self.link, run) {
-            self.gateway.upstreams.sync_subscriptions_of(&self.link.watched());
+            self.gateway.upstreams.sync_subscriptions_of(&self.link.subscriptions.watched());
         }
         Ok(())
     }

@@ -1,27 +1,29 @@
 //! The channel to one client outside the answers to its requests: notifications, subscriptions, and
 //! questions.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+mod subscriptions;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc::{Permit, WeakSender};
+use tokio::sync::mpsc::WeakSender;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use weaver_drivers::mcp::{LogLevel, RpcError, ServerList};
-use weaver_types::{OsRandom, UpstreamName, random_text};
+use weaver_drivers::mcp::{LogLevel, RpcError};
+use weaver_types::{OsRandom, random_text};
 
-use super::feature_snapshot::ResourceAddress;
 use super::lines::{self, Outbox};
 use super::message;
 use super::parked_calls::ParkedCalls;
 use super::task::Task;
 
-/// The most resources that one client subscribes to.
-pub(crate) const MAX_SUBSCRIPTIONS: usize = 256;
-/// The most notification streams that one client of the modern era opens.
-const MAX_STREAMS: usize = 16;
+use subscriptions::Subscriptions;
+pub(crate) use subscriptions::{
+    MAX_SUBSCRIPTIONS, ResourceUpdateTarget, SubscriptionLimitError, SubscriptionStream,
+};
+
 /// The most questions that one client is asked at once.
 const MAX_PENDING_QUESTIONS: usize = 16;
 
@@ -36,10 +38,10 @@ pub(crate) struct ClientLink {
     /// notifications (legacy era).
     initialized: AtomicBool,
     state: Mutex<LinkState>,
+    /// What it wants to hear of.
+    pub(crate) subscriptions: Subscriptions,
     /// Its calls that wait for its answers.
     pub(crate) parked: ParkedCalls,
-    /// The number of the next notification stream.
-    next_stream_number: AtomicU64,
     /// The number of streams on which the client reads notifications; `None` where notifications
     /// share the channel of the answers.
     listener_count: watch::Sender<Option<usize>>,
@@ -65,69 +67,8 @@ pub(crate) enum QuestionStream<'a> {
 struct LinkState {
     /// The lowest level of log messages it asked for (legacy era).
     log_level: Option<LogLevel>,
-    /// Its resource subscriptions, by the URIs it used.
-    subscriptions: BTreeMap<String, ResourceAddress>,
-    /// Its notification streams (modern era), by numbers of our own: over HTTP, requests of many
-    /// connections share this link, and several may have the same id.
-    streams: BTreeMap<u64, SubscriptionStream>,
     /// The questions in flight, by request id.
     pending_questions: BTreeMap<String, oneshot::Sender<Result<Value, RpcError>>>,
-}
-
-/// A notification stream of a client of the modern era (`subscriptions/listen`).
-#[derive(Debug, Clone)]
-pub(crate) struct SubscriptionStream {
-    /// The id of the request that opened it.
-    pub(crate) id: Value,
-    /// The channel of its lines.
-    pub(crate) outbox: WeakSender<Vec<u8>>,
-    pub(crate) lists: BTreeSet<ServerList>,
-    pub(crate) resources: BTreeMap<String, ResourceAddress>,
-}
-
-/// Sends lines on one notification stream.
-#[derive(Debug, Clone)]
-pub(crate) struct StreamSender {
-    /// The id of the request that opened it.
-    pub(crate) id: Value,
-    outbox: WeakSender<Vec<u8>>,
-}
-
-impl StreamSender {
-    /// Sends a line, unless the queue is full.
-    pub(crate) fn try_send(&self, line: Vec<u8>) {
-        if let Some(outbox) = self.outbox.upgrade() {
-            let _ = outbox.try_send(line);
-        }
-    }
-}
-
-/// One recipient of a resource change: a stream, and the URI that the client knows.
-#[derive(Debug)]
-pub(crate) struct ResourceUpdateTarget {
-    /// The stream that subscribed; `None` for a subscription of the session.
-    pub(crate) stream: Option<StreamSender>,
-    /// The URI of the subscription, extended by the part that changed.
-    pub(crate) uri: String,
-}
-
-impl SubscriptionStream {
-    fn sender(&self) -> StreamSender {
-        StreamSender { id: self.id.clone(), outbox: self.outbox.clone() }
-    }
-}
-
-/// A limit on subscriptions was reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no more than {limit} {what} at once")]
-pub(crate) struct SubscriptionLimitError {
-    limit: usize,
-    what: &'static str,
-}
-
-impl SubscriptionLimitError {
-    pub(crate) const RESOURCES: Self =
-        Self { limit: MAX_SUBSCRIPTIONS, what: "resources are subscribed" };
 }
 
 impl ClientLink {
@@ -216,124 +157,6 @@ impl ClientLink {
             || self.log_level().is_some_and(|wanted| level >= wanted)
     }
 
-    /// Adds a subscription. False where the URI was subscribed already.
-    pub(crate) fn subscribe(
-        &self,
-        uri: &str,
-        resource: ResourceAddress,
-    ) -> Result<bool, SubscriptionLimitError> {
-        let mut state = self.state();
-        if state.subscriptions.contains_key(uri) {
-            return Ok(false);
-        }
-        if state.subscriptions.len() >= MAX_SUBSCRIPTIONS {
-            return Err(SubscriptionLimitError::RESOURCES);
-        }
-        state.subscriptions.insert(uri.to_owned(), resource);
-        Ok(true)
-    }
-
-    /// Removes a subscription, and returns its resource.
-    pub(crate) fn unsubscribe(&self, uri: &str) -> Option<ResourceAddress> {
-        self.state().subscriptions.remove(uri)
-    }
-
-    /// Opens a notification stream, and returns its number. The acknowledgement takes the reserved
-    /// place in the stream under the lock that every notification needs, so it is always the first.
-    pub(crate) fn open_stream(
-        &self,
-        stream: SubscriptionStream,
-        place: Permit<'_, Vec<u8>>,
-        acknowledgement: Vec<u8>,
-    ) -> Result<u64, SubscriptionLimitError> {
-        let mut state = self.state();
-        if state.streams.len() >= MAX_STREAMS {
-            return Err(SubscriptionLimitError {
-                limit: MAX_STREAMS,
-                what: "subscriptions are open",
-            });
-        }
-        if stream.resources.len() > MAX_SUBSCRIPTIONS {
-            return Err(SubscriptionLimitError::RESOURCES);
-        }
-        let number = self.next_stream_number.fetch_add(1, Ordering::Relaxed);
-        state.streams.insert(number, stream);
-        place.send(acknowledgement);
-        Ok(number)
-    }
-
-    /// Closes a notification stream, and returns its subscriptions.
-    pub(crate) fn close_stream(&self, number: u64) -> BTreeSet<ResourceAddress> {
-        let stream = self.state().streams.remove(&number);
-        stream.map(|stream| stream.resources.into_values().collect()).unwrap_or_default()
-    }
-
-    /// The streams that want to hear of changes of this list.
-    pub(crate) fn streams_watching_list(&self, list: ServerList) -> Vec<StreamSender> {
-        let state = self.state();
-        let streams = state.streams.values().filter(|stream| stream.lists.contains(&list));
-        streams.map(SubscriptionStream::sender).collect()
-    }
-
-    /// The recipients of a change of this resource, each stream once.
-    pub(crate) fn update_targets(&self, changed: &ResourceAddress) -> Vec<ResourceUpdateTarget> {
-        self.targets(|subscriptions| {
-            let changed_uri = |(uri, one): (&String, &ResourceAddress)| {
-                Some(format!("{uri}{}", one.changed_part(changed)?))
-            };
-            subscriptions.iter().find_map(changed_uri).into_iter().collect()
-        })
-    }
-
-    /// A recipient for each subscription: any of the resources may have changed.
-    pub(crate) fn all_update_targets(&self) -> Vec<ResourceUpdateTarget> {
-        self.targets(|subscriptions| subscriptions.keys().cloned().collect())
-    }
-
-    fn targets(
-        &self,
-        uris_in: impl Fn(&BTreeMap<String, ResourceAddress>) -> Vec<String>,
-    ) -> Vec<ResourceUpdateTarget> {
-        let state = self.state();
-        let from_session = uris_in(&state.subscriptions).into_iter();
-        let from_session = from_session.map(|uri| ResourceUpdateTarget { stream: None, uri });
-        let streams = state.streams.values().flat_map(|stream| {
-            let uris = uris_in(&stream.resources).into_iter();
-            uris.map(|uri| ResourceUpdateTarget { stream: Some(stream.sender()), uri })
-        });
-        from_session.chain(streams).collect()
-    }
-
-    /// All resources that it watches.
-    pub(crate) fn watched(&self) -> BTreeSet<ResourceAddress> {
-        self.state().watched().cloned().collect()
-    }
-
-    /// The resources of a server that it watches.
-    pub(crate) fn watched_at(&self, server: &UpstreamName) -> BTreeSet<String> {
-        let state = self.state();
-        let of_server = state.watched().filter(|address| address.server == *server);
-        of_server.map(|address| address.uri.clone()).collect()
-    }
-
-    /// Removes the subscriptions to these resources.
-    pub(crate) fn unsubscribe_from(&self, denied: &BTreeSet<ResourceAddress>) {
-        let mut state = self.state();
-        state.subscriptions.retain(|_, address| !denied.contains(address));
-        for stream in state.streams.values_mut() {
-            stream.resources.retain(|_, address| !denied.contains(address));
-        }
-    }
-
-    /// Removes all subscriptions, and returns their resources.
-    pub(crate) fn take_all_subscriptions(&self) -> BTreeSet<ResourceAddress> {
-        let mut state = self.state();
-        let watched = state.watched().cloned().collect();
-        state.streams.clear();
-        state.subscriptions.clear();
-        watched
-    }
-
     /// The channel on which the client reads a question, once it is open.
     async fn question_outbox(&self, stream: QuestionStream<'_>) -> Option<Outbox> {
         let session = || self.outbox.get().and_then(WeakSender::upgrade);
@@ -414,14 +237,6 @@ impl ClientLink {
 
     fn state(&self) -> MutexGuard<'_, LinkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl LinkState {
-    /// The resources of all subscriptions.
-    fn watched(&self) -> impl Iterator<Item = &ResourceAddress> {
-        let streamed = self.streams.values().flat_map(|stream| stream.resources.values());
-        self.subscriptions.values().chain(streamed)
     }
 }
 

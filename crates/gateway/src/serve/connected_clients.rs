@@ -183,7 +183,7 @@ impl ConnectedClients {
     pub(crate) fn watched_at(&self, server: &UpstreamName) -> Vec<(RunId, BTreeSet<String>)> {
         let table = self.lock();
         let watched = table.connected.iter().filter_map(|client| {
-            let uris = client.link.watched_at(server);
+            let uris = client.link.subscriptions.watched_at(server);
             client.run.clone().filter(|_| !uris.is_empty()).map(|run| (run, uris))
         });
         watched.collect()
@@ -192,14 +192,16 @@ impl ConnectedClients {
     /// The connected clients that watch something: their channels and principals.
     pub(crate) fn watching(&self) -> Vec<(Arc<ClientLink>, Weak<ClientPrincipal>)> {
         let table = self.lock();
-        let watching = table.connected.iter().filter(|one| !one.link.watched().is_empty());
+        let watching =
+            table.connected.iter().filter(|one| !one.link.subscriptions.watched().is_empty());
         watching.map(|one| (Arc::clone(&one.link), Weak::clone(&one.principal))).collect()
     }
 
     /// The runs of the connected clients that watch something. Their instances are still needed.
     pub(crate) fn watching_runs(&self) -> BTreeSet<RunId> {
         let table = self.lock();
-        let watching = table.connected.iter().filter(|one| !one.link.watched().is_empty());
+        let watching =
+            table.connected.iter().filter(|one| !one.link.subscriptions.watched().is_empty());
         watching.filter_map(|one| one.run.clone()).collect()
     }
 

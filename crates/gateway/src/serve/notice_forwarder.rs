@@ -54,7 +54,9 @@ impl NoticeForwarder {
     /// Stops forwarding, and ends the client's subscriptions.
     pub(crate) fn end(self) {
         self.task.abort();
-        self.gateway.upstreams.sync_subscriptions_of(&self.link.take_all_subscriptions());
+        self.gateway
+            .upstreams
+            .sync_subscriptions_of(&self.link.subscriptions.take_all_subscriptions());
     }
 }
 
@@ -120,7 +122,7 @@ fn forward(gateway: &Gateway, link: &Arc<ClientLink>, notice: Notice) {
         Notice::ListChanged { list, .. } => notify_list_changed(link, list),
         Notice::ResourceUpdated { uri, source: InstanceRef { server, .. } } => {
             let changed = ResourceAddress { server, uri };
-            notify_resources_updated(link, link.update_targets(&changed));
+            notify_resources_updated(link, link.subscriptions.update_targets(&changed));
         }
     }
 }
@@ -130,11 +132,11 @@ fn notify_of_anything(link: &ClientLink) {
     for list in [ServerList::Resources, ServerList::Prompts] {
         notify_list_changed(link, list);
     }
-    notify_resources_updated(link, link.all_update_targets());
+    notify_resources_updated(link, link.subscriptions.all_update_targets());
 }
 
 fn notify_streams(link: &ClientLink, list: ServerList, method: &str) {
-    for stream in link.streams_watching_list(list) {
+    for stream in link.subscriptions.streams_watching_list(list) {
         let params = json!({ "_meta": { SUBSCRIPTION_ID: stream.id } });
         stream.try_send(message::notification_with(method, params));
     }

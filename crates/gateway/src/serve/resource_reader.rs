@@ -50,7 +50,7 @@ impl ResourceReader {
 /// resources that may no longer be read.
 pub(crate) async fn decide_again(kernel: &Kernel, upstreams: &Upstreams) {
     for (link, principal) in upstreams.connected_clients.watching() {
-        let watched = link.watched();
+        let watched = link.subscriptions.watched();
         let reader = match principal.upgrade() {
             Some(principal) => ResourceReader::of_client(kernel, &principal).await,
             None => None,
@@ -61,7 +61,7 @@ pub(crate) async fn decide_again(kernel: &Kernel, upstreams: &Upstreams) {
         };
         let denied: BTreeSet<ResourceAddress> = watched.into_iter().filter(is_denied).collect();
         if !denied.is_empty() {
-            link.unsubscribe_from(&denied);
+            link.subscriptions.unsubscribe_from(&denied);
             upstreams.sync_subscriptions_of(&denied);
         }
     }

@@ -42,7 +42,7 @@ pub(crate) async fn subscribe(client: &Client, request: FeatureRequest) -> Resul
         Some(decision) if !decision.is_allowed() => return Err(refusal(&decision)),
         Some(_) => {}
     }
-    if client.link.subscribe(&uri, address.clone()).map_err(limit_error)? {
+    if client.link.subscriptions.subscribe(&uri, address.clone()).map_err(limit_error)? {
         decide_again_if_replaced(client, &reader).await;
         let new = BTreeSet::from([address.uri]);
         if let Some(synced) = client.gateway.upstreams.sync_subscriptions(&address.server, new) {
@@ -57,7 +57,7 @@ pub(crate) async fn unsubscribe(
     client: &Client,
     request: FeatureRequest,
 ) -> Result<Value, RpcError> {
-    let removed = client.link.unsubscribe(&request.string_param("uri")?);
+    let removed = client.link.subscriptions.unsubscribe(&request.string_param("uri")?);
     let upstreams = &client.gateway.upstreams;
     let synced =
         removed.and_then(|address| upstreams.sync_subscriptions(&address.server, BTreeSet::new()));
@@ -84,7 +84,10 @@ pub(crate) async fn listen(client: &Client, request: FeatureRequest) -> Result<V
     };
     if let Some(number) = opened {
         end.await;
-        client.gateway.upstreams.sync_subscriptions_of(&client.link.close_stream(number));
+        client
+            .gateway
+            .upstreams
+            .sync_subscriptions_of(&client.link.subscriptions.close_stream(number));
     }
     Ok(json!({ "resultType": "complete", "_meta": { SUBSCRIPTION_ID: request.id } }))
 }
@@ -107,7 +110,7 @@ async fn open_stream(client: &Client, request: &FeatureRequest) -> Result<u64, R
     let gone = |_| RpcError::new(code::INTERNAL, "the client is gone");
     let place = request.options.outbox.reserve().await.map_err(gone)?;
     let watched: BTreeSet<ResourceAddress> = stream.resources.values().cloned().collect();
-    let number = client.link.open_stream(stream, place, line).map_err(limit_error)?;
+    let number = client.link.subscriptions.open_stream(stream, place, line).map_err(limit_error)?;
     // From here on nothing is awaited: a stream that was opened is closed by the caller.
     let gateway = Arc::clone(&client.gateway);
     let mut by_server = BTreeMap::<UpstreamName, BTreeSet<String>>::new();

@@ -1,14 +1,10 @@
+use std::collections::BTreeSet;
+
 use tokio::sync::mpsc;
-use weaver_types::UpstreamName;
 
 use super::*;
 use crate::serve::client_call::{CallChannels, ClientCall};
-use crate::serve::feature_snapshot::ResourceAddress;
 use crate::serve::target_client::TargetClient;
-
-fn address(uri: &str) -> ResourceAddress {
-    ResourceAddress { server: UpstreamName::parse("s").unwrap(), uri: uri.to_owned() }
-}
 
 /// A link with its way out, which lives as long as the sender.
 fn linked() -> (Arc<ClientLink>, Outbox, mpsc::Receiver<Vec<u8>>) {
@@ -118,61 +114,4 @@ async fn a_client_without_a_session_is_asked_in_the_call_alone() {
     let either = TargetClient::new(Arc::clone(&link), vec![call, other]);
     assert!(either.capability("roots").is_none(), "it could be either");
     assert!(either.ask(None, "roots/list", json!({})).await.is_err());
-}
-
-#[test]
-fn what_is_watched_is_bounded_and_covers_its_parts() {
-    let (link, _outbox, _lines) = linked();
-    for n in 0..MAX_SUBSCRIPTIONS {
-        assert_eq!(link.subscribe(&format!("x://{n}/"), address(&format!("x://{n}/"))), Ok(true));
-    }
-    assert_eq!(link.subscribe("x://0/", address("x://0/")), Ok(false));
-    assert!(link.subscribe("x://more", address("x://more")).is_err());
-    assert_eq!(told_of(&link, &address("x://1/part")), ["x://1/part"]);
-    let none: [&str; 0] = [];
-    assert_eq!(told_of(&link, &address("x://1")), none);
-    let mut other = address("x://1/part");
-    other.server = UpstreamName::parse("t").unwrap();
-    assert_eq!(told_of(&link, &other), none);
-    assert_eq!(link.all_update_targets().len(), MAX_SUBSCRIPTIONS, "all of it may have changed");
-    assert_eq!(link.take_all_subscriptions().len(), MAX_SUBSCRIPTIONS);
-}
-
-/// By which URIs the client is told of a change.
-fn told_of(link: &ClientLink, changed: &ResourceAddress) -> Vec<String> {
-    link.update_targets(changed).into_iter().map(|listener| listener.uri).collect()
-}
-
-#[test]
-fn a_resource_with_a_longer_name_is_no_part_and_the_clients_own_uri_is_told() {
-    let (link, _outbox, _lines) = linked();
-    assert_eq!(link.subscribe("weaver://s/x://a", address("x://a")), Ok(true));
-    for part in ["", "/b", "?page=2", "#end"] {
-        let told = told_of(&link, &address(&format!("x://a{part}")));
-        assert_eq!(told, [format!("weaver://s/x://a{part}")]);
-    }
-    for other in ["x://ab", "x://a.txt", "x://"] {
-        assert!(told_of(&link, &address(other)).is_empty(), "{other}");
-    }
-}
-
-/// The protocol requires it, and whatever looks for streams needs the lock under which it is sent.
-#[tokio::test]
-async fn the_first_message_of_a_stream_is_its_acknowledgement() {
-    let (link, outbox, mut lines) = linked();
-    let stream = SubscriptionStream {
-        id: json!(1),
-        outbox: outbox.downgrade(),
-        lists: BTreeSet::from([ServerList::Prompts]),
-        resources: BTreeMap::new(),
-    };
-    let open = |place| link.open_stream(stream.clone(), place, b"acknowledged".to_vec());
-    assert_eq!(open(outbox.reserve().await.unwrap()), Ok(0));
-    assert_eq!(lines.try_recv().unwrap(), b"acknowledged");
-    for _ in 1..MAX_STREAMS {
-        open(outbox.reserve().await.unwrap()).unwrap();
-        lines.recv().await.unwrap();
-    }
-    assert!(open(outbox.reserve().await.unwrap()).is_err());
-    assert!(lines.try_recv().is_err(), "nothing was agreed to");
 }
