@@ -98,6 +98,12 @@ impl Kernel {
         self.context.clock.trusted_time()
     }
 
+    /// The time against which expiry is checked. Setting the wall clock back does not set it back.
+    #[must_use]
+    pub fn expiry_time(&self) -> Timestamp {
+        self.context.clock.read().expiry_time
+    }
+
     /// The ledger.
     #[must_use]
     pub fn ledger(&self) -> &Arc<dyn Ledger> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use weaver_gateway::config::{self, Config};
-use weaver_gateway::http::{self, ClientsError, NewClient};
+use weaver_gateway::http::{self, ClientAccess, ClientsError, NewClient};
 use weaver_types::{Clock as _, PrincipalId, SystemClock};
 
 use super::{Exit, Failure, output};
@@ -32,6 +32,9 @@ pub(super) struct Add {
     /// What it sees: a `[profiles.NAME]` of the configuration
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
+    /// Let its token open /metrics and /readyz alone
+    #[arg(long, conflicts_with_all = ["principal", "profile"])]
+    metrics_only: bool,
     /// For how many days its token is valid
     #[arg(long, value_name = "DAYS", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=3650))]
     days: u32,
@@ -83,15 +86,23 @@ fn add_client(args: Add) -> Result<Exit, Failure> {
     let principal = principal_for(&config, args.principal)?;
     let now = SystemClock::default().now();
     let expires = Some(now.after(Duration::from_secs(u64::from(args.days) * 86_400)));
-    let new = NewClient { name: args.name, principal, profile: args.profile, expires };
+    let access = match args.metrics_only {
+        true => ClientAccess::Metrics,
+        false => ClientAccess::Sessions,
+    };
+    let new = NewClient { name: args.name, principal, profile: args.profile, access, expires };
     let (name, as_whom) = (new.name.clone(), new.principal.clone());
     let token = client_registry(&config).add(new, now).map_err(clients_failure)?;
     if args.output.json {
         output::json(&json!({ "name": name, "principal": as_whom, "token": token }))?;
     } else {
         output::line(&token)?;
+        let what = match access {
+            ClientAccess::Sessions => format!("come as {as_whom}"),
+            ClientAccess::Metrics => "read /metrics and /readyz".to_owned(),
+        };
         output::stderr(&format!(
-            "`{name}` may come as {as_whom} for {} days; the token is shown only now. Clients send it as\n  \
+            "`{name}` may {what} for {} days; the token is shown only now. Clients send it as\n  \
              Authorization: Bearer {}\n",
             args.days,
             output::dim("TOKEN")
@@ -130,6 +141,7 @@ fn list_clients(args: &List) -> Result<Exit, Failure> {
                     "name": client.name,
                     "principal": client.principal,
                     "profile": client.profile,
+                    "access": client.access,
                     "created": client.created.to_string(),
                     "expires": client.expires.map(|at| at.to_string()),
                 })
@@ -144,7 +156,11 @@ fn list_clients(args: &List) -> Result<Exit, Failure> {
     for client in all {
         let profile = client.profile.map(|name| format!(", profile {name}")).unwrap_or_default();
         let until = client.expires.map(|at| format!(", until {at}")).unwrap_or_default();
-        output::line(&format!("{} as {}{profile}{until}", client.name, client.principal))?;
+        let what = match client.access {
+            ClientAccess::Sessions => format!("as {}{profile}", client.principal),
+            ClientAccess::Metrics => "reads metrics".to_owned(),
+        };
+        output::line(&format!("{} {what}{until}", client.name))?;
     }
     Ok(Exit::Ok)
 }

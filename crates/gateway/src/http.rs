@@ -39,7 +39,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use weaver_types::Clock as _;
 
-pub use client_registry::{ClientRegistry, ClientsError, HttpClient, NewClient};
+pub use client_registry::{ClientAccess, ClientRegistry, ClientsError, HttpClient, NewClient};
 
 use crate::config::HttpSettings;
 use crate::connection_limit::ConnectionLimit;

@@ -589,6 +589,34 @@ fn metrics_and_readiness_are_told() {
     }
 }
 
+#[test]
+fn a_token_for_metrics_opens_nothing_else() {
+    let web = Web::new("");
+    let add = ["clients", "add", "prometheus", "--metrics-only", "--config", &web.config()];
+    let token = weaver(&add).out.trim().to_owned();
+    let bearer = format!("Bearer {token}");
+    let auth = ("authorization", bearer.as_str());
+    assert!(web.send("GET", "/metrics", &[auth], "").body.contains("weaver_sessions"));
+    assert_eq!(web.send("GET", "/readyz", &[auth], "").status, 200);
+    let message = request(1, "initialize", initialize()).to_string();
+    let headers = [auth, ("content-type", "application/json")];
+    let refused = web.send("POST", "/mcp", &headers, &message);
+    assert_eq!(refused.status, 403, "{refused:?}");
+    assert!(refused.body.contains("weaver clients add"), "{refused:?}");
+    let list = weaver(&["clients", "list", "--config", &web.config()]);
+    assert!(list.out.contains("prometheus reads metrics"), "{list:?}");
+    // Nor over pipes.
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["serve", "--config", &web.config(), "--token-env", "TOKEN"]);
+    let mut client = Client::start_as({
+        command.env("TOKEN", &token);
+        command
+    });
+    let answer = client.request("initialize", initialize());
+    assert!(answer["error"]["message"].as_str().unwrap().contains("metrics alone"), "{answer}");
+    client.end();
+}
+
 /// They leave files for the ledger and for servers.
 #[test]
 fn connections_are_bounded_and_a_place_that_is_free_again_is_taken() {

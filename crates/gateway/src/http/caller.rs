@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use weaver_policy::{IdentityError, Policy, TokenIdentity};
 use weaver_types::{Principal, Timestamp, hex};
 
-use super::client_registry::{HttpClient, TOKEN_PREFIX};
+use super::client_registry::{ClientAccess, HttpClient, TOKEN_PREFIX};
 use super::{HttpGateway, now};
 use crate::oauth::{ResourceServer, TokenError, VerifiedToken, scopes};
 use crate::serve::{ClientKey, SessionOwner};
@@ -90,6 +90,14 @@ impl AuthRefusal {
 }
 
 impl Caller {
+    /// What its token is for.
+    pub(super) fn access(&self) -> ClientAccess {
+        match self {
+            Self::Client(client) => client.access,
+            Self::Anonymous | Self::Token(_) => ClientAccess::Sessions,
+        }
+    }
+
     /// Authenticates a request by its token.
     pub(super) async fn authenticate(
         gateway: &HttpGateway,
@@ -123,7 +131,7 @@ impl Caller {
     fn from_own_token(gateway: &HttpGateway, token: &str) -> Result<Self, AuthRefusal> {
         let refused =
             |problem: &str| AuthRefusal::unauthorized(gateway, Some(INVALID_TOKEN), problem);
-        match gateway.clients.find(token, now()) {
+        match gateway.clients.find(token, gateway.server.expiry_time()) {
             Ok(Some(client)) => Ok(Self::Client(client)),
             Ok(None) => Err(refused("the token is not known, was removed, or has expired")),
             Err(error) => {

@@ -8,9 +8,12 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use super::HttpGateway;
 use super::caller::Caller;
+use super::{ClientAccess, HttpGateway};
 use crate::oauth::WELL_KNOWN;
+
+/// What a token for metrics opens.
+const METRICS_PATHS: [&str; 2] = ["/metrics", "/readyz"];
 
 /// Checks a request and passes it on.
 pub(super) async fn check_request(
@@ -44,6 +47,13 @@ pub(super) async fn check_request(
         return next.run(request).await;
     }
     match Caller::authenticate(&gateway, headers).await {
+        Ok(caller)
+            if caller.access() == ClientAccess::Metrics && !METRICS_PATHS.contains(&path) =>
+        {
+            let problem = "this token is for /metrics and /readyz; `weaver clients add NAME` makes \
+                           one for sessions";
+            refuse(&gateway, StatusCode::FORBIDDEN, problem)
+        }
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await

@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weaver_policy::{PolicySet, TokenIdentity};
-use weaver_types::PrincipalId;
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey, RecordWrite};
+use weaver_types::{PrincipalId, Timestamp};
 
 use super::client::{Client, ClientScope};
 use super::client_principal::{ClientPrincipal, PrincipalSource};
@@ -163,6 +163,11 @@ impl Server {
         let principal = ClientPrincipal::new(source, runs, policy)?;
         let scope = ClientScope { profile: profile.clone(), folder: owner.folder.clone() };
         Ok(Arc::new(Client::new(&self.gateway, scope, principal)))
+    }
+
+    /// The time against which expiry is checked.
+    pub(crate) fn expiry_time(&self) -> Timestamp {
+        self.gateway.kernel.expiry_time()
     }
 
     /// The policy in force.
@@ -334,10 +339,15 @@ fn status(gateway: &Gateway, sessions: &OpenSessions) -> ServerStatus {
     let servers = gateway.upstreams.servers();
     let servers =
         servers.map(|upstream| (upstream.name.to_string(), UpstreamStatus::of(gateway, upstream)));
+    let policy = gateway.kernel.policy();
+    let documents = policy.versions().iter();
+    let documents = documents.map(|(kind, document)| (kind.to_string(), document.version));
     ServerStatus {
         sessions: sessions.collect(),
         servers: servers.collect(),
         held: gateway.kernel.open_requests().len(),
+        documents: documents.collect(),
+        refused_documents: gateway.refused_documents(),
     }
 }
 
