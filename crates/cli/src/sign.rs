@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use weaver_gateway::bounded_file;
 use weaver_gateway::clients::{FilePermissions, NewFile, replace_file};
-use weaver_gateway::config::DEFAULT_FILE_NAME;
+use weaver_gateway::config::{self, DEFAULT_FILE_NAME};
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_gateway::setup;
 use weaver_policy::{
     DocumentFinding, DocumentSource, MAX_DOCUMENT_BYTES, document_kind, signing_key_id,
 };
+use weaver_text::escape;
 use weaver_types::signature::{DocumentKind, Envelope};
 use weaver_types::{Clock as _, SystemClock};
 
@@ -29,11 +30,14 @@ struct DocumentToSign<'a> {
 
 pub(super) fn run(args: &Sign) -> Result<Exit, Failure> {
     let documents = read_documents(&args.files)?;
-    let key_path = match &args.key {
-        Some(path) => path.clone(),
-        None => default_key(&args.files)?,
+    let (key_path, config) = match &args.key {
+        Some(path) => (path.clone(), None),
+        None => default_key(&args.files).map(|(key, config)| (key, Some(config)))?,
     };
     let key_file = KeyFile::read(&key_path)?;
+    if let Some(config) = config {
+        check_root_key(&key_path, &key_file, &config)?;
+    }
     let passphrase = match args.passphrase.passphrase_fd {
         Some(fd) => Passphrase::from_descriptor(fd)?,
         None => Passphrase::ask(&format!("Passphrase of {}: ", key_path.display()))?,
@@ -59,17 +63,34 @@ pub(super) fn run(args: &Sign) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// The root key that `weaver init` made for the gateway of the first document.
-fn default_key(files: &[PathBuf]) -> Result<PathBuf, Failure> {
+/// The root key that `weaver init` made for the gateway of the first document, and the gateway's
+/// configuration.
+fn default_key(files: &[PathBuf]) -> Result<(PathBuf, PathBuf), Failure> {
     let document = files.first().and_then(|file| std::path::absolute(file).ok());
     let folders = document.iter().flat_map(|file| file.ancestors());
-    let mut keys =
-        folders.filter(|folder| folder.join(DEFAULT_FILE_NAME).is_file()).map(setup::root_key_file);
-    keys.next().filter(|key| key.is_file()).ok_or_else(|| {
+    let mut configs = folders
+        .map(|folder| (setup::root_key_file(folder), folder.join(DEFAULT_FILE_NAME)))
+        .filter(|(_, config)| config.is_file());
+    configs.next().filter(|(key, _)| key.is_file()).ok_or_else(|| {
         let message = "no key file is named, and `weaver init` made none for these documents";
         Failure::new(Exit::Usage, "sign.no_key", message)
             .with_next_step("name the key file of the root key: `--key FILE`")
     })
+}
+
+/// Refuses a default key that the configuration no longer trusts. A configuration that cannot be
+/// read is another command's problem.
+fn check_root_key(path: &Path, key: &KeyFile, config: &Path) -> Result<(), Failure> {
+    match config::load(config) {
+        Ok(trusted) if trusted.root_key != *key.public() => {
+            let (path, config) = (path.display().to_string(), config.display().to_string());
+            let (path, config) = (escape::line(&path), escape::line(&config));
+            let message = format!("{config} trusts another root key than that of {path}");
+            Err(Failure::new(Exit::Invalid, "sign.other_root", message)
+                .with_next_step("name the key file of the root key: `--key FILE`"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Reads every document, or says what is wrong in each of them.

@@ -23,6 +23,7 @@ pub(super) fn run(args: &Key) -> Result<Exit, Failure> {
     }
 }
 
+#[derive(Clone, Copy)]
 enum KeyAction<'a> {
     Declare,
     Rotate(&'a Path),
@@ -73,6 +74,11 @@ fn apply_change(args: &Change, action: &KeyAction<'_>) -> Result<Exit, Failure> 
     };
     let payload = change.to_payload().map_err(failed)?;
     let mut history = KeyHistory::from_log(ledger).map_err(failed)?;
+    if history.current().is_none() && !matches!(action, KeyAction::Declare) {
+        let message = "the log names no key in force, so there is none to rotate or to end";
+        return Err(Failure::new(Exit::Failed, "checkpoint.key_event", message)
+            .with_next_step("name the key that signs it: `weaver trace key declare`"));
+    }
     history.apply_event(log, from, &payload).map_err(failed)?;
     let event = NewEvent {
         kind: EventKind::LogKey,

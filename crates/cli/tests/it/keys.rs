@@ -51,6 +51,20 @@ fn from_a_new_key_over_signing_to_a_clean_check() {
     assert_eq!(left.len(), 6, "no temporary file is left: {left:?}");
 }
 
+/// The key that is taken when none is named is one that the configuration trusts.
+#[test]
+fn the_default_key_of_another_root_signs_nothing() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path(".weaver/keys")).unwrap();
+    assert_eq!(new_key(&folder, ".weaver/keys/root.key", PASSPHRASE).code, 0);
+    let before = fs::read(folder.path("policy/policy.toml.sig")).unwrap();
+    let policy = folder.arg("policy/policy.toml");
+    let refused = weaver_with(&["sign", &policy, "--passphrase-fd", "0"], PASSPHRASE);
+    assert_eq!(refused.code, 3, "{refused:?}");
+    assert!(refused.err.contains("trusts another root key"), "{refused:?}");
+    assert_eq!(fs::read(folder.path("policy/policy.toml.sig")).unwrap(), before);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_signature_behind_a_link_is_replaced_there_and_a_new_one_can_be_read() {

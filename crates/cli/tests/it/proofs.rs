@@ -337,7 +337,8 @@ fn the_key_of_a_log_is_declared_handed_over_and_ended() {
     let change = "--store ledger.db --passphrase-fd 0 --json";
     let sign = |key: &str| format!("checkpoint --store ledger.db --passphrase-fd 0 --key {key}");
     assert_eq!(desk.ok("key show --store ledger.db --json").json()["current"], Value::Null);
-    desk.fails(&format!("key end {change} --key log.key"), 1, "checkpoint.key_event");
+    let none = desk.fails(&format!("key end {change} --key log.key"), 1, "checkpoint.key_event");
+    assert!(none.err.contains("`weaver trace key declare`"), "{none:?}");
     let first = desk.ok(&format!("key declare {change} --key log.key")).json();
     assert_eq!(first["event"].as_u64().unwrap() + 1, desk.size());
     desk.fails(&format!("key declare {change} --key next.key"), 1, "checkpoint.key_event");
