@@ -69,8 +69,8 @@ fn daemon(config: &Path) -> Result<(), Failure> {
     daemon::leave_session();
     let config = weaver_gateway::config::load(config)?;
     let options = DaemonOptions { idle_exit: Some(IDLE_EXIT), ..DaemonOptions::default() };
-    let claim = StoreClaim::of_store(&config.store_path)?;
-    daemon::run(config, serve::ServeOptions::default(), options, &claim, || {
+    let mut claim = StoreClaim::of_store(&config.store_path)?;
+    daemon::run(config, serve::ServeOptions::default(), options, &mut claim, || {
         println!("{}", DaemonCommand::ready_line());
         let _ = daemon::detach_output();
     })?;

@@ -92,7 +92,7 @@ pub(super) enum Command {
     Stop(super::daemon::DaemonArgs),
     /// Restart the daemon; clients continue without a restart
     #[cfg(unix)]
-    Restart(super::daemon::Restart),
+    Restart(super::daemon::restart::Restart),
     /// Show the log of the daemon
     #[cfg(unix)]
     Logs(super::daemon::logs::Logs),

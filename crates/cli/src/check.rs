@@ -1,6 +1,8 @@
-//! `weaver check`: reports the problems of a configuration and its signed documents.
+//! `weaver check`: reports the problems of a configuration and its signed documents, and what else
+//! would keep a gateway from starting.
 
 mod confinement;
+mod file_notes;
 
 use contextweaver::memory::Limits;
 use serde_json::json;
@@ -11,14 +13,17 @@ use weaver_types::{Clock as _, SystemClock};
 use super::args::Check;
 use super::{Exit, Failure, output};
 use confinement::ProbedProcess;
-use weaver_gateway::config::{self, Config};
+use weaver_gateway::config::{self, Config, SignatureChecks};
 use weaver_gateway::publish::status::PublishStatus;
+use weaver_gateway::start_check;
 
 pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
-    let (config, set) = config::check(&args.config, SystemClock::default().now())?;
+    let now = SystemClock::default().now();
+    let (config, set) = start_check::check(&args.config, SignatureChecks::Required, now)?;
     let checkpoint_status = checkpoint_status(&config);
     let children = confinement::probe_all(&config);
     let mut notes = notes(&set);
+    notes.extend(file_notes::all(&config));
     notes.extend(checkpoint_status.as_ref().map(checkpoint_problems).unwrap_or_default());
     notes.extend(children.iter().filter_map(ProbedProcess::note));
     let closed_folders = confinement::closed_folders(&config, &children);

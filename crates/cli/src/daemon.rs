@@ -1,6 +1,7 @@
 //! `weaver daemon`, `status`, `stop` and `restart`.
 
 pub(super) mod logs;
+pub(super) mod restart;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -47,16 +48,6 @@ pub(super) struct Daemon {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Restart {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    config: PathBuf,
-    #[command(flatten)]
-    start: StartOptions,
-}
-
-#[derive(Debug, Args)]
 pub(super) struct DaemonArgs {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
@@ -98,35 +89,64 @@ pub(super) fn run(args: &Daemon) -> Result<Exit, Failure> {
     }
 }
 
-/// Runs the daemon, and starts over with each configuration that takes effect while it runs.
+/// Runs the daemon, and starts over with each configuration that takes effect while it runs. If the
+/// daemon cannot start with one of them, the last one stays in force.
 fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failure> {
-    let daemon_options = DaemonOptions {
+    let options = DaemonOptions {
         idle_exit: args.idle_exit.map(Duration::from_secs),
         http: args.http.as_deref().map(http_address).transpose()?,
+        arguments: std::env::args_os().skip(1).filter_map(|one| one.into_string().ok()).collect(),
     };
-    let mut passphrase = LogPassphrase::new(args.start.log_passphrase_fd);
-    let mut ready = Some(ready);
-    let mut claim: Option<StoreClaim> = None;
+    let passphrase = LogPassphrase::new(args.start.log_passphrase_fd);
+    let mut runner = DaemonRunner { args, options, passphrase, claim: None, ready: Some(ready) };
+    let mut in_force: Option<Config> = None;
     loop {
-        let config = config::load(absolute_config(&args.config)?)?;
-        logging::start(args.start.log_format.or(&config.telemetry));
-        let store = config.store_path.clone();
-        let log_key = passphrase.open_key(&config)?;
-        let unsigned_development = args.start.unsigned_development;
-        let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
-        // The claim on the store is kept between two configurations, unless the store changes.
-        claim = claim.filter(|claim| claim.is_of(&store));
-        let claimed = match claim.take() {
-            Some(claimed) => claimed,
-            None => StoreClaim::of_store(&store).map_err(|error| daemon_failure(&store, error))?,
+        let loaded = absolute_config(&args.config).and_then(|file| Ok(config::load(file)?));
+        let ended = loaded.and_then(|config| Ok((runner.run(&config)?, config)));
+        let (reason, config) = match (ended, in_force.take()) {
+            (Ok(ended), _) => ended,
+            (Err(failure), None) => return Err(failure),
+            (Err(failure), Some(last)) => {
+                let problem = failure.plain_text();
+                tracing::error!(
+                    "the changed configuration cannot be used, the old one stays in force: {problem}"
+                );
+                (runner.run(&last)?, last)
+            }
         };
-        let claimed = claim.insert(claimed);
-        let tell_ready = || ready.take().into_iter().for_each(|ready| ready());
-        let result = daemon::run(config, options, daemon_options, claimed, tell_ready);
-        match result.map_err(|error| daemon_failure(&store, error))? {
+        match reason {
             DaemonExitReason::Finished => return Ok(Exit::Ok),
-            DaemonExitReason::Reconfigured => {}
+            DaemonExitReason::Reconfigured => in_force = Some(config),
         }
+    }
+}
+
+/// Runs a daemon with one configuration after the other.
+struct DaemonRunner<'a, F> {
+    args: &'a Daemon,
+    options: DaemonOptions,
+    passphrase: LogPassphrase,
+    /// The claim on the store, kept between two configurations unless the store changes.
+    claim: Option<StoreClaim>,
+    /// Called once clients can connect for the first time.
+    ready: Option<F>,
+}
+
+impl<F: FnOnce()> DaemonRunner<'_, F> {
+    fn run(&mut self, config: &Config) -> Result<DaemonExitReason, Failure> {
+        logging::start(self.args.start.log_format.or(&config.telemetry));
+        let store = &config.store_path;
+        let log_key = self.passphrase.open_key(config)?;
+        let unsigned_development = self.args.start.unsigned_development;
+        let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
+        let claimed = match self.claim.take().filter(|claim| claim.is_of(store)) {
+            Some(claimed) => claimed,
+            None => StoreClaim::of_store(store).map_err(|error| daemon_failure(store, error))?,
+        };
+        let claimed = self.claim.insert(claimed);
+        let tell_ready = || self.ready.take().into_iter().for_each(|ready| ready());
+        daemon::run(config.clone(), options, self.options.clone(), claimed, tell_ready)
+            .map_err(|error| daemon_failure(store, error))
     }
 }
 
@@ -157,30 +177,49 @@ fn notify_ready() {
     }
 }
 
-/// The command that starts the daemon of a configuration with `options`. A passphrase is read from
-/// its descriptor and passed on.
-pub(super) fn daemon_command(
-    options: &StartOptions,
-    config: &Path,
-) -> Result<DaemonCommand, Failure> {
-    let program = std::env::current_exe().map_err(Failure::from)?;
-    let mut arguments: Vec<OsString> = ["daemon", "--started-by-client", "--idle-exit"]
-        .into_iter()
-        .map(OsString::from)
-        .chain([IDLE_EXIT_SECONDS.to_string().into(), "--config".into(), config.into()])
-        .collect();
-    if let Some(format) = options.log_format.format.and_then(|format| format.to_possible_value()) {
-        arguments.extend(["--log-format".into(), format.get_name().into()]);
+/// How a daemon is started in the background.
+pub(super) struct BackgroundStart<'a> {
+    pub(super) options: &'a StartOptions,
+    /// The seconds without a client after which it ends.
+    pub(super) idle_exit: Option<u64>,
+    /// The address for clients over HTTP, overriding the configured one.
+    pub(super) http: Option<&'a str>,
+}
+
+impl<'a> BackgroundStart<'a> {
+    /// The start by a client, which the daemon outlives for a while.
+    pub(super) fn by_client(options: &'a StartOptions) -> Self {
+        Self { options, idle_exit: Some(IDLE_EXIT_SECONDS), http: None }
     }
-    if options.unsigned_development {
-        arguments.push("--unsigned-development".into());
+
+    /// The command that starts the daemon of a configuration. A passphrase is read from its
+    /// descriptor and passed on.
+    pub(super) fn command(&self, config: &Path) -> Result<DaemonCommand, Failure> {
+        let program = std::env::current_exe().map_err(Failure::from)?;
+        let mut arguments: Vec<OsString> =
+            ["daemon", "--started-by-client", "--config"].map(OsString::from).into();
+        arguments.push(config.into());
+        let mut add = |option: &str, value: &str| arguments.extend([option.into(), value.into()]);
+        if let Some(seconds) = self.idle_exit {
+            add("--idle-exit", &seconds.to_string());
+        }
+        if let Some(address) = self.http {
+            add("--http", address);
+        }
+        let format = self.options.log_format.format.and_then(|format| format.to_possible_value());
+        if let Some(format) = format {
+            add("--log-format", format.get_name());
+        }
+        let input = self.options.log_passphrase_fd.map(read_passphrase).transpose()?;
+        if input.is_some() {
+            add("--log-passphrase-fd", "0");
+        }
+        if self.options.unsigned_development {
+            arguments.push("--unsigned-development".into());
+        }
+        let directory = config.parent().unwrap_or(Path::new("/")).to_path_buf();
+        Ok(DaemonCommand { program, arguments, directory, input })
     }
-    let input = options.log_passphrase_fd.map(read_passphrase).transpose()?;
-    if input.is_some() {
-        arguments.extend(["--log-passphrase-fd".into(), "0".into()]);
-    }
-    let directory = config.parent().unwrap_or(Path::new("/")).to_path_buf();
-    Ok(DaemonCommand { program, arguments, directory, input })
 }
 
 fn read_passphrase(descriptor: u32) -> Result<Zeroizing<String>, Failure> {
@@ -295,6 +334,14 @@ fn status_text(status: &DaemonStatus) -> String {
         };
         out.push_str(&format!("  {name}: {state}{dedicated}\n"));
     }
+    out.push_str(&output::bold("\nDocuments\n"));
+    let documents =
+        server.documents.iter().map(|(kind, version)| format!("{kind} version {version}"));
+    out.push_str(&format!("  in force: {}\n", documents.collect::<Vec<_>>().join(", ")));
+    if let Some(problem) = &server.refused_documents {
+        let problem = escape::line(problem);
+        out.push_str(&format!("  {}: {problem}\n", output::bad("those on disk are refused")));
+    }
     out.push_str(&match server.held {
         0 => "\nNo call waits for an approval.\n".to_owned(),
         1 => "\n1 call waits for an approval: `weaver approve list`\n".to_owned(),
@@ -321,22 +368,6 @@ pub(super) fn stop(args: &DaemonArgs) -> Result<Exit, Failure> {
     } else {
         output::line("stopped; clients are told so until it is started again")?;
     }
-    Ok(Exit::Ok)
-}
-
-pub(super) fn restart(args: &Restart) -> Result<Exit, Failure> {
-    let config = absolute_config(&args.config)?;
-    let store = config::load_store_path(&config)?;
-    // Checked before the stop: a daemon that cannot start would leave clients over HTTP without
-    // any.
-    check_log_passphrase(&config::load(&config)?, args.start.log_passphrase_fd)?;
-    match daemon::stop(&store, AfterShutdown::Restarting) {
-        Ok(()) | Err(DaemonError::NotRunning) => {}
-        Err(error) => return Err(daemon_failure(&store, error)),
-    }
-    daemon::ensure_running(&store, &daemon_command(&args.start, &config)?)
-        .map_err(|error| daemon_failure(&store, error))?;
-    output::line("restarted; clients go on")?;
     Ok(Exit::Ok)
 }
 

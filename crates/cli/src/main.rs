@@ -157,7 +157,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         #[cfg(unix)]
         Command::Stop(args) => daemon::stop(&args),
         #[cfg(unix)]
-        Command::Restart(args) => daemon::restart(&args),
+        Command::Restart(args) => daemon::restart::run(&args),
         #[cfg(unix)]
         Command::Logs(args) => daemon::logs::run(&args),
         #[cfg(unix)]

@@ -121,7 +121,7 @@ fn run_shim(args: &Serve) -> Result<Exit, Failure> {
 fn shim_options(args: &Serve) -> Result<ShimOptions, Failure> {
     let config = super::daemon::absolute_config(&args.config)?;
     let folder = DaemonFolder::of_store(&config::load_store_path(&config)?);
-    let command = super::daemon::daemon_command(&args.start, &config)?;
+    let command = super::daemon::BackgroundStart::by_client(&args.start).command(&config)?;
     let request = SessionRequest {
         config,
         unsigned_development: args.start.unsigned_development,

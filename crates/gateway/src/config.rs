@@ -60,6 +60,7 @@ use weaver_types::{PrincipalId, RunSettings};
 
 pub use definition::{json_schema, reference};
 pub use error::ConfigErrors;
+pub(crate) use error::file_finding;
 pub use http::{HttpSettings, ListenAddressError, TlsFiles, listen_address};
 pub(crate) use load::load_with_variables;
 pub use load::{SignatureChecks, check, load, load_policy, load_store_path, load_with};

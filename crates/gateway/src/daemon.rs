@@ -20,12 +20,11 @@ mod inherited_socket;
 mod log_rotation;
 mod shim;
 mod start;
+mod store_claim;
 
-use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::os::unix::net::{UnixListener as StdListener, UnixStream};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -41,6 +40,7 @@ pub use folder::DaemonFolder;
 pub use hello::{ClientToken, DaemonStatus, SessionRequest};
 pub use shim::{ShimOptions, run_shim};
 pub use start::DaemonCommand;
+pub use store_claim::StoreClaim;
 
 use crate::config::{Config, HttpSettings};
 use crate::connection_limit::ConnectionLimit;
@@ -62,13 +62,15 @@ const FINAL_WRITES_TIMEOUT: Duration = Duration::from_secs(5);
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Options of a daemon.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct DaemonOptions {
     /// The time without a client after which the daemon ends; `None` means never. Ignored while it
     /// listens for clients over HTTP.
     pub idle_exit: Option<Duration>,
     /// The HTTP address, overriding the configured one.
     pub http: Option<SocketAddr>,
+    /// The arguments of the command line, which [`DaemonStatus`] tells to whoever replaces it.
+    pub arguments: Vec<String>,
 }
 
 /// Detaches standard output from the starting process, which may wait for its end.
@@ -88,33 +90,13 @@ pub fn leave_session() {
     let _ = rustix::process::setsid();
 }
 
-/// The exclusive claim of a daemon to a store, held until dropped.
-#[derive(Debug)]
-pub struct StoreClaim {
-    folder: DaemonFolder,
-    /// The socket passed by a service manager.
-    inherited: Option<StdListener>,
-    _daemon_lock: File,
-}
-
-impl StoreClaim {
-    /// Claims a store for a daemon. Waits for a daemon that is about to end.
-    ///
-    /// # Errors
-    /// [`DaemonError`], if another daemon owns the store, or its folder cannot be used.
-    pub fn of_store(store: &Path) -> Result<Self, DaemonError> {
-        let folder = DaemonFolder::of_store(store);
-        folder.prepare()?;
-        let inherited = inherited_socket::take_over(&folder)?;
-        let daemon_lock = wait_for_daemon_lock(&folder, inherited.as_ref())?;
-        Ok(Self { folder, inherited, _daemon_lock: daemon_lock })
-    }
-
-    /// Whether this is the claim to `store`.
-    #[must_use]
-    pub fn is_of(&self, store: &Path) -> bool {
-        self.folder == DaemonFolder::of_store(store)
-    }
+/// Why a daemon stops serving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DrainReason {
+    Finished,
+    Reconfigured,
+    /// A command borrows the store.
+    Lent,
 }
 
 /// Why a daemon has ended.
@@ -122,7 +104,7 @@ impl StoreClaim {
 pub enum DaemonExitReason {
     /// It was stopped, was not needed, or another daemon replaces it.
     Finished,
-    /// Its configuration has changed, and its host must start the next daemon.
+    /// Its configuration may have changed, and its host must start the next daemon.
     Reconfigured,
 }
 
@@ -135,14 +117,13 @@ pub fn run(
     config: Config,
     options: ServeOptions,
     daemon: DaemonOptions,
-    claim: &StoreClaim,
+    claim: &mut StoreClaim,
     ready: impl FnOnce(),
 ) -> Result<DaemonExitReason, DaemonError> {
-    let folder = &claim.folder;
-    let inherited = claim.inherited.as_ref().map(StdListener::try_clone).transpose();
-    let inherited = inherited.map_err(DaemonError::connection)?;
+    let folder = claim.folder().clone();
+    let inherited = claim.inherited_socket()?;
     let runtime = serve::runtime()?;
-    let ended = runtime.block_on(async {
+    let ended: Result<_, DaemonError> = runtime.block_on(async {
         let unsigned_development = options.unsigned_development;
         let (fingerprint, program) =
             (ConfigFingerprint::from_config(&config), fingerprint::running_program());
@@ -156,21 +137,7 @@ pub fn run(
         let (closing, cut_off) = (CancellationToken::new(), CancellationToken::new());
         let started = Instant::now();
         let clients = ClientRegistry::of_store(&server.config().store_path);
-        let shared = Daemon {
-            server,
-            unsigned_development,
-            started,
-            clients,
-            config: fingerprint,
-            program,
-            http_override: daemon.http,
-            http: OnceLock::new(),
-            end,
-            closing,
-            cut_off,
-        };
-        let shared = Arc::new(shared);
-        let configured = shared.server.config().http.clone();
+        let configured = server.config().http.clone();
         let http_settings = match daemon.http {
             // Only the address is overridden.
             Some(listen) => {
@@ -179,12 +146,28 @@ pub fn run(
             None => configured,
         };
         let idle_exit = daemon.idle_exit.filter(|_| http_settings.is_none());
+        let shared = Daemon {
+            server,
+            idle_exit,
+            unsigned_development,
+            started,
+            clients,
+            config: fingerprint,
+            program,
+            http_override: daemon.http,
+            arguments: daemon.arguments,
+            http: OnceLock::new(),
+            end,
+            closing,
+            cut_off,
+        };
+        let shared = Arc::new(shared);
         if let Some(settings) = http_settings {
             listen_http(&shared, settings).await?;
         }
         ready();
         let own_socket = socket_identity(&shared);
-        let plan = accept_connections(&shared, &listener, ending, idle_exit).await?;
+        let plan = accept_connections(&shared, &listener, ending).await?;
         let end = plan.end;
         // New clients now wait for the next daemon. If the folder was removed and recreated, the
         // socket in it belongs to another daemon. A passed socket belongs to the service manager,
@@ -197,34 +180,22 @@ pub fn run(
         Ok(end)
     });
     runtime.shutdown_timeout(Duration::from_secs(2));
-    ended
-}
-
-/// Takes the lock of the store's daemon. Waits for a daemon that is about to end, but not for one
-/// that accepts connections. If this process inherited the socket, nobody else accepts connections
-/// there, so the lock holder has lost its address and is about to end.
-fn wait_for_daemon_lock(
-    folder: &DaemonFolder,
-    inherited: Option<&StdListener>,
-) -> Result<File, DaemonError> {
-    let deadline = Instant::now() + DRAIN_TIMEOUT + FINAL_WRITES_TIMEOUT;
-    loop {
-        if let Some(lock) = folder.try_daemon_lock()? {
-            return Ok(lock);
-        }
-        let taken = inherited.is_none() && UnixStream::connect(folder.socket()).is_ok();
-        if taken || Instant::now() >= deadline {
-            return Err(DaemonError::Running);
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    Ok(match ended? {
+        DrainReason::Finished => DaemonExitReason::Finished,
+        DrainReason::Reconfigured => DaemonExitReason::Reconfigured,
+        // The ledger is closed now.
+        DrainReason::Lent => match serve::runtime()?.block_on(claim.lend())? {
+            true => DaemonExitReason::Reconfigured,
+            false => DaemonExitReason::Finished,
+        },
+    })
 }
 
 /// Why a daemon ends, and how long its sessions may take.
 struct DrainPlan {
     farewell: AfterShutdown,
     timeout: Duration,
-    end: DaemonExitReason,
+    end: DrainReason,
 }
 
 /// Binds a socket under a temporary name and renames it onto the address, so that no connection is
@@ -267,10 +238,10 @@ async fn accept_connections(
     shared: &Arc<Daemon>,
     listener: &UnixListener,
     mut ending: mpsc::Receiver<EndRequest>,
-    idle_exit: Option<Duration>,
 ) -> Result<DrainPlan, DaemonError> {
     let mut connection_limit = ConnectionLimit::new(MAX_CONNECTIONS, "the socket");
     let mut config_watch = ConfigWatch::default();
+    let idle_exit = shared.idle_exit;
     let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
     let mut idle_since = Instant::now();
@@ -281,16 +252,12 @@ async fn accept_connections(
     idle_check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut hung_up = signal(SignalKind::hangup()).map_err(DaemonError::connection)?;
     let finished =
-        |farewell, timeout| Ok(DrainPlan { farewell, timeout, end: DaemonExitReason::Finished });
+        |farewell, timeout| Ok(DrainPlan { farewell, timeout, end: DrainReason::Finished });
     // A client-started daemon is replaced when the next client connects.
-    let reconfigured = match idle_exit {
-        Some(_) => DaemonExitReason::Finished,
-        None => DaemonExitReason::Reconfigured,
-    };
-    let reconfigured_end = DrainPlan {
+    let replaced = |reason| DrainPlan {
         farewell: AfterShutdown::Restarting,
         timeout: DRAIN_TIMEOUT,
-        end: reconfigured,
+        end: if idle_exit.is_some() { DrainReason::Finished } else { reason },
     };
     loop {
         tokio::select! {
@@ -300,12 +267,16 @@ async fn accept_connections(
             _ = hung_up.recv() => {
                 if config_watch::is_usable(shared) {
                     tracing::warn!("told to read the configuration again; the daemon restarts");
-                    return Ok(reconfigured_end);
+                    return Ok(replaced(DrainReason::Reconfigured));
                 }
             }
             Some(request) = ending.recv() => return match request {
                 EndRequest::End(farewell) => finished(farewell, DRAIN_TIMEOUT),
-                EndRequest::Reconfigure => Ok(reconfigured_end),
+                EndRequest::Reconfigure => Ok(replaced(DrainReason::Reconfigured)),
+                EndRequest::Lend => {
+                    tracing::info!("a command borrows the store; the daemon returns after it");
+                    Ok(replaced(DrainReason::Lent))
+                }
             },
             _ = idle_check.tick() => {
                 log_rotation::rotate(&folder);
@@ -317,7 +288,7 @@ async fn accept_connections(
                     return finished(AfterShutdown::Restarting, DRAIN_TIMEOUT);
                 }
                 if config_watch.has_usable_change(shared) {
-                    return Ok(reconfigured_end);
+                    return Ok(replaced(DrainReason::Reconfigured));
                 }
                 if idle_exit.is_some_and(|idle| idle_since.elapsed() >= idle) {
                     tracing::info!("no client for long; the daemon ends");

@@ -4,7 +4,8 @@
 //! An MCP client talks to [`serve`], which talks to the configured servers. In between, the other
 //! crates of the workspace route, decide, record, execute and firewall every call, and record the
 //! result. `daemon` lets many clients share one gateway, and `http` serves MCP over HTTP.
-//! [`config`] reads `weaver.toml` and the signed documents, [`oauth`] checks access tokens and
+//! [`config`] reads `weaver.toml` and the signed documents, [`start_check`] checks what a start needs
+//! besides, [`oauth`] checks access tokens and
 //! stores logins, [`secret`] keeps private keys encrypted, [`publish`] signs the log and publishes
 //! its checkpoints, [`replay`] replays recorded steps through the real policy. [`clients`] reads
 //! and changes the configuration files of MCP clients, [`listing`] asks servers for their tools,
@@ -30,6 +31,7 @@ pub mod replay;
 pub mod secret;
 pub mod serve;
 pub mod setup;
+pub mod start_check;
 mod telemetry;
 
 #[cfg(doctest)]

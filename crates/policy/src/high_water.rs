@@ -9,13 +9,16 @@
 use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{
-    Batch, Durability, Ledger, Namespace, RecordKey, RecordWrite, VersionGuard,
+    Batch, Durability, Ledger, LedgerError, Namespace, Record, RecordKey, RecordWrite, VersionGuard,
 };
 use weaver_types::signature::DocumentKind;
 use weaver_types::{Digest, PolicyOrigin, Tenant};
 
 use crate::error::{DocumentFinding, LoadError};
 use crate::policy_set::{DocumentVersion, PolicySet};
+
+/// Reads a record of the ledger.
+type RecordSource<'a> = &'a dyn Fn(&RecordKey) -> Result<Option<Record>, LedgerError>;
 
 /// One high-water mark, as stored.
 #[derive(Serialize, Deserialize)]
@@ -40,6 +43,23 @@ impl PolicySet {
         tenant: &Tenant,
         ledger: &dyn Ledger,
     ) -> Result<Batch, LoadError> {
+        self.advance_marks(tenant, &|key| ledger.read(key))
+    }
+
+    /// Rejects the documents that [`PolicySet::high_water_batch`] rejects, and changes nothing.
+    /// `read` returns a record of the ledger.
+    ///
+    /// # Errors
+    /// Those of [`PolicySet::high_water_batch`].
+    pub fn check_high_water(
+        &self,
+        tenant: &Tenant,
+        read: impl Fn(&RecordKey) -> Result<Option<Record>, LedgerError>,
+    ) -> Result<(), LoadError> {
+        self.advance_marks(tenant, &read).map(drop)
+    }
+
+    fn advance_marks(&self, tenant: &Tenant, read: RecordSource<'_>) -> Result<Batch, LoadError> {
         let mut batch = Batch::new(Durability::Disk);
         if self.basis().origin != PolicyOrigin::Signed {
             return Ok(batch);
@@ -47,7 +67,7 @@ impl PolicySet {
         let mut findings = Vec::new();
         for (kind, version) in self.versions() {
             let key = RecordKey::new(tenant.clone(), Namespace::HighWater, kind.as_str());
-            match advance_mark(&key, *kind, version, ledger) {
+            match advance_mark(&key, *kind, version, read) {
                 Ok(Some((expect, put))) => {
                     batch.expect.push(expect);
                     batch.put.push(put);
@@ -65,9 +85,9 @@ fn advance_mark(
     key: &RecordKey,
     kind: DocumentKind,
     new: &DocumentVersion,
-    ledger: &dyn Ledger,
+    read: RecordSource<'_>,
 ) -> Result<Option<(VersionGuard, RecordWrite)>, LoadError> {
-    let stored = ledger.read(key).map_err(|e| unreadable(kind, &e.to_string()))?;
+    let stored = read(key).map_err(|e| unreadable(kind, &e.to_string()))?;
     if let Some(record) = &stored {
         let mark: VersionMark = serde_json::from_slice(&record.value)
             .map_err(|_| unreadable(kind, "the record is damaged or from a newer release"))?;

@@ -38,8 +38,10 @@ pub(crate) fn run(args: &Logs) -> Result<Exit, Failure> {
     let path = DaemonFolder::of_store(&store).log();
     let mut file = File::open(&path).map_err(|error| {
         let message = format!("{}: {error}", path.display());
-        Failure::new(Exit::NotFound, "daemon.log", message)
-            .with_next_step("there is a log once a client has started the daemon")
+        Failure::new(Exit::NotFound, "daemon.log", message).with_next_step(
+            "there is a log once a client has started the daemon; one that was started by hand \
+                 or by a service manager writes its messages to its own standard error",
+        )
     })?;
     let length = file.metadata().map_err(Failure::from)?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(MAX_TAIL_BYTES))).map_err(Failure::from)?;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use weaver_gateway::config::{self, ConfigErrors};
+use weaver_gateway::start_check;
 use weaver_policy::PolicySet;
 use weaver_text::escape;
 use weaver_types::Timestamp;
@@ -47,6 +48,11 @@ pub(super) fn checks(context: &CheckContext) -> Vec<HealthCheck> {
         .map(|(kind, document)| format!("{kind} {} version {}", document.id, document.version))
         .collect();
     let mut checks = vec![HealthCheck::good("documents", versions.join(", "))];
+    let problems = start_check::problems(&context.config, &set);
+    checks.extend(problems.iter().map(|problem| {
+        let found = format!("{}: {}", problem.file, problem.message);
+        HealthCheck::bad("start", escape::line(&found), &problem.remedy)
+    }));
     checks.extend(expiries(&set).into_iter().filter_map(|ending| ending.check(context.now)));
     checks.push(approvers_check(&set, context.now));
     checks

@@ -196,6 +196,11 @@ fn running_gateway_checks(context: &CheckContext, status: &DaemonStatus) -> Vec<
             }
         });
     }
+    if let Some(problem) = &status.server.refused_documents {
+        let finding = format!("the daemon refuses those on disk: {}", escape::line(problem));
+        let next = "the old ones are in force until they are mended; `weaver check` says more";
+        found.push(HealthCheck::bad("documents", finding, next));
+    }
     if status.server.held > 0 {
         let finding = format!("{} calls wait for a person", status.server.held);
         found.push(HealthCheck::notable("approvals", finding, "`weaver approve list` shows them"));

@@ -98,3 +98,29 @@ fn a_principal_that_the_policy_does_not_name_is_found() {
     let run = folder.check(&["--json"]);
     assert_eq!((run.code, run.finding_codes()), (3, vec!["config.unknown_principal".to_owned()]));
 }
+
+#[test]
+fn what_is_missing_or_lies_open_to_servers_is_noted() {
+    let folder = Folder::new();
+    folder.append(
+        "weaver.toml",
+        "cwd = \"/nowhere\"\nconfine = { read = [\"/also-nowhere\"], network = \"none\" }\n",
+    );
+    folder.write("backup/ledger.db", "");
+    folder.write("other/notes.db", "");
+    let report = folder.check(&["--json"]).json();
+    let notes = report["notes"].to_string();
+    for named in ["/nowhere", "/also-nowhere", "/backup looks like a copy"] {
+        assert!(notes.contains(named), "{named}: {report}");
+    }
+    assert!(!notes.contains("other") && !notes.contains(".weaver"), "{report}");
+}
+
+#[test]
+fn what_would_keep_a_gateway_from_starting_is_a_finding() {
+    let folder = Folder::new();
+    folder.append("weaver.toml", "[log]\nkey = \"none.key\"\n");
+    let run = folder.check(&["--json"]);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.err.contains("none.key"), "{run:?}");
+}

@@ -263,3 +263,91 @@ fn what_could_not_open_the_log_is_neither_installed_nor_restarted() {
     }
     assert!(!folder.path("home").exists(), "nothing was written");
 }
+
+/// Neither what a check of the files finds, nor what only the start itself shows, leaves clients
+/// without a gateway.
+#[test]
+fn a_configuration_under_which_the_next_daemon_fails_leaves_the_old_one_in_force() {
+    let http = format!("[http]\nlisten = \"{}\"\n", free_address());
+    let folder = signing("");
+    let plain = fs::read_to_string(folder.path("weaver.toml")).unwrap();
+    let plain = plain.replace("[log]\nkey = \"log.key\"\n", &http);
+    folder.write("weaver.toml", &plain);
+    let child = run(&folder, &[]);
+    until("it is ready", || {
+        weaver(&["status", "--config", &folder.arg("weaver.toml"), "--json"]).code == 0
+    });
+    let mut daemon = Daemon { web: Web::of_running(folder, None), child };
+    let file = daemon.web.folder().path("weaver.toml");
+    for (settings, named) in [
+        ("[log]\nkey = \"none.key\"\n", "none.key"),
+        ("[log]\nkey = \"log.key\"\n", "needs its passphrase"),
+        ("[log]\nkey = \"log.key\"\npassphrase = { command = [\"false\"] }\n", "command failed"),
+        ("[memory]\nfile = \"weaver.toml/memory.db\"\n", "weaver.toml is a file"),
+        ("[store]\ninbox = \"weaver.toml/inbox\"\n", "weaver.toml is a file"),
+    ] {
+        fs::write(&file, format!("{settings}{plain}")).unwrap();
+        until(settings, || {
+            let log = daemon.log();
+            let line = log.lines().rfind(|line| line.contains("the old one stays in force"));
+            line.is_some_and(|line| line.contains(named))
+        });
+        until("it listens", || daemon.listens());
+        assert!(daemon.tools().contains("tool_browse"), "{settings}");
+        assert!(daemon.child.try_wait().unwrap().is_none(), "{settings}: {}", daemon.log());
+    }
+    fs::write(&file, format!("[memory]\nfile = \"new/memory.db\"\n{plain}")).unwrap();
+    until("a usable one comes into force", || daemon.web.folder().path("new/memory.db").exists());
+}
+
+/// Who restarts a daemon wants the same one, and none is stopped that could not be replaced.
+#[test]
+fn a_restarted_daemon_has_the_options_of_the_one_before_it() {
+    let address = free_address();
+    let mut daemon = Daemon::start("", &["--http", &address, "--log-format", "json"]);
+    let config = daemon.web.config();
+    crate::client::replace(daemon.web.folder(), "keys", 1, "[approvers]\n");
+    let refused = weaver(&["restart", "--config", &config]);
+    assert!(refused.code != 0 && refused.err.contains("raise `version`"), "{refused:?}");
+    assert!(daemon.tools().contains("tool_browse"));
+    let doctor = weaver(&["doctor", "--config", &config]);
+    assert!(doctor.code != 0 && doctor.out.contains("other content"), "{doctor:?}");
+    until("the status says so", || {
+        let status = weaver(&["status", "--config", &config, "--json"]).json();
+        status["refused_documents"].as_str().is_some_and(|why| why.contains("other content"))
+    });
+    let shown = weaver(&["status", "--config", &config]).out;
+    assert!(shown.contains("keys version 1") && shown.contains("are refused"), "{shown}");
+    crate::client::replace(daemon.web.folder(), "keys", 2, "");
+    let restarted = weaver(&["restart", "--config", &config]);
+    assert_eq!(restarted.code, 0, "{restarted:?}");
+    assert!(daemon.child.wait().unwrap().success());
+    assert!(daemon.tools().contains("tool_browse"));
+    let status = weaver(&["status", "--config", &config, "--json"]).json();
+    assert_eq!(status["http"], json!(address), "{status}");
+    let log = weaver(&["logs", "--config", &config]);
+    assert!(log.out.lines().all(|line| line.starts_with('{')), "{log:?}");
+    assert_eq!(weaver(&["stop", "--config", &config]).code, 0);
+}
+
+/// What a command line needs the store for takes moments, and ends no daemon.
+#[test]
+fn a_daemon_that_lent_its_store_is_there_again() {
+    let address = free_address();
+    let mut daemon = Daemon::start(&format!("[http]\nlisten = \"{address}\"\n"), &[]);
+    let store = daemon.web.folder().arg(".weaver/ledger.db");
+    let mut client = daemon.web.client();
+    for loan in 1..=3 {
+        assert!(!client.execute("good.people", json!({})).0, "{}", daemon.log());
+        let pruned =
+            weaver(&["trace", "prune", "--store", &store, "--older-than", "90d", "--dry-run"]);
+        assert_eq!(pruned.code, 0, "{pruned:?}");
+        until("it listens again", || daemon.listens());
+        assert!(daemon.tools().contains("tool_browse"), "{loan}: {}", daemon.log());
+        assert!(daemon.child.try_wait().unwrap().is_none(), "{loan}: {}", daemon.log());
+    }
+    client.finish();
+    let pid = daemon.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert!(daemon.child.wait().unwrap().success());
+}

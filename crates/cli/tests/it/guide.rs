@@ -6,7 +6,7 @@ use std::path::Path;
 
 use weaver_types::signature::SigningKey;
 
-use crate::support::Folder;
+use crate::support::{Folder, weaver_with};
 
 /// The text of each file: the blocks that name it, in their order.
 fn files() -> BTreeMap<String, String> {
@@ -33,9 +33,17 @@ fn what_the_guide_writes_is_accepted() {
         folder.write(&format!("policy/{kind}.toml"), &files[&format!("{kind}.toml")]);
         folder.sign(kind);
     }
+    let key = folder.arg("log.key");
+    let new_key = ["keys", "new", "--out", &key, "--id", "log", "--passphrase-fd", "0"];
+    assert_eq!(weaver_with(&new_key, "correct horse\n").code, 0);
     let run = folder.check(&["--json"]);
     assert_eq!(run.code, 0, "{run:?}");
     let report = run.json();
-    assert_eq!(report["notes"], serde_json::json!([]));
+    let notes = report["notes"].as_array().unwrap();
+    // Where the guide publishes checkpoints is on another machine.
+    assert!(
+        matches!(&notes[..], [only] if only.to_string().contains("/mnt/elsewhere")),
+        "{report}"
+    );
     assert_eq!(report["servers"], serde_json::json!(["files"]));
 }

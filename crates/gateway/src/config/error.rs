@@ -15,7 +15,7 @@ fn list(findings: &[DocumentFinding]) -> String {
 
 impl ConfigErrors {
     /// Findings in the order of file, line and column, at most [`MAX_FINDINGS`].
-    pub(super) fn new(mut findings: Vec<DocumentFinding>) -> Self {
+    pub(crate) fn new(mut findings: Vec<DocumentFinding>) -> Self {
         findings.sort();
         findings.dedup();
         findings.truncate(MAX_FINDINGS);
@@ -42,7 +42,7 @@ impl From<LoadError> for ConfigErrors {
 }
 
 /// A finding about a file as a whole.
-pub(super) fn file_finding(
+pub(crate) fn file_finding(
     file: &str,
     code: &'static str,
     message: impl Into<String>,

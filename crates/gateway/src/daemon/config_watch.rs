@@ -12,9 +12,9 @@ use weaver_types::{Clock as _, SystemClock};
 use super::connection::Daemon;
 use super::error::DaemonError;
 use super::fingerprint::ConfigFingerprint;
-use crate::config::{self, Config, HttpSettings, SignatureChecks, WordVectorSource};
-use crate::http::TlsReloader;
+use crate::config::{HttpSettings, SignatureChecks, WordVectorSource};
 use crate::serve::ServeError;
+use crate::start_check;
 
 /// How often a changed configuration that was found to be unusable is checked again: the documents,
 /// an address or a certificate may fit it by then.
@@ -88,32 +88,29 @@ fn log_problem(problem: &str) {
 
 /// Checks that a daemon could start with the configuration on disk. What costs most comes last.
 pub(super) fn check(daemon: &Daemon) -> Result<(), DaemonError> {
-    let config = config::load(&daemon.server.config().file).map_err(ServeError::from)?;
-    check_documents(&config, SignatureChecks::unless(daemon.unsigned_development))?;
+    let signatures = SignatureChecks::unless(daemon.unsigned_development);
+    let file = &daemon.server.config().file;
+    let (config, policy) = start_check::check(file, signatures, SystemClock::default().now())
+        .map_err(ServeError::from)?;
+    if policy.principal(&config.principal).is_none() {
+        return Err(ServeError::Principal { id: config.principal.clone() }.into());
+    }
     if let Some(settings) = &config.http {
-        check_http(settings, daemon)?;
+        check_address(settings, daemon)?;
     }
     let word_table = config.word_table.as_ref().map(WordVectorSource::load).transpose();
     word_table.map(drop).map_err(|error| ServeError::from(error).into())
 }
 
 /// Checks that the configured address is free, unless this daemon listens at its port or the
-/// command line names another, and that the certificate can be read.
-fn check_http(settings: &HttpSettings, daemon: &Daemon) -> Result<(), DaemonError> {
-    let failed = |problem: String| DaemonError::Listen { address: settings.listen, problem };
+/// command line names another.
+fn check_address(settings: &HttpSettings, daemon: &Daemon) -> Result<(), DaemonError> {
     let has_port = |own: &SocketAddr| own.port() == settings.listen.port();
     if daemon.http_override.is_none() && !daemon.http.get().is_some_and(has_port) {
-        TcpListener::bind(settings.listen).map_err(|error| failed(error.to_string()))?;
+        TcpListener::bind(settings.listen).map_err(|error| DaemonError::Listen {
+            address: settings.listen,
+            problem: error.to_string(),
+        })?;
     }
-    let tls = settings.tls.clone().map(TlsReloader::open).transpose();
-    tls.map(drop).map_err(|error| failed(error.to_string()))
-}
-
-/// Checks that the documents are signed, and that they know the principal of the gateway.
-fn check_documents(config: &Config, checks: SignatureChecks) -> Result<(), ServeError> {
-    let policy = config::load_policy(config, checks, SystemClock::default().now())?;
-    match policy.principal(&config.principal) {
-        Some(_) => Ok(()),
-        None => Err(ServeError::Principal { id: config.principal.clone() }),
-    }
+    Ok(())
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
+use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::unix::UCred;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use weaver_types::{Clock as _, SystemClock};
 
 use super::config_watch;
 use super::error::DaemonError;
@@ -18,7 +18,7 @@ use super::hello::{
     ClientToken, DaemonStatus, Hello, MAX_HANDSHAKE_BYTES, PROTOCOL, ProtocolHeader, Purpose,
     SessionRequest, Welcome, WelcomeOutcome,
 };
-use crate::http::{ClientRegistry, HttpClient};
+use crate::http::{ClientAccess, ClientRegistry, HttpClient};
 use crate::serve::{AfterShutdown, ClientKey, Server, SessionOwner};
 
 /// Time limit for the first line.
@@ -37,6 +37,9 @@ pub(super) struct Daemon {
     pub(super) program: String,
     /// The HTTP address of the command line, which replaces the configured one.
     pub(super) http_override: Option<SocketAddr>,
+    /// The time without a client after which it ends; `None` means never.
+    pub(super) idle_exit: Option<Duration>,
+    pub(super) arguments: Vec<String>,
     /// The address for clients over HTTP, once it listens.
     pub(super) http: OnceLock<SocketAddr>,
     /// Tells the daemon to end.
@@ -53,6 +56,8 @@ pub(super) enum EndRequest {
     End(AfterShutdown),
     /// A usable configuration takes the place of the daemon's.
     Reconfigure,
+    /// A command borrows the store.
+    Lend,
 }
 
 impl Daemon {
@@ -91,12 +96,8 @@ impl Daemon {
                 )
                 .await
             }
-            Purpose::End(farewell) => {
-                write_welcome(&mut writer, &Welcome::new(WelcomeOutcome::Ending)).await?;
-                let _ = self.end.send(EndRequest::End(farewell)).await;
-                // The end of this connection tells the requester that the daemon has ended.
-                std::future::pending().await
-            }
+            Purpose::End(farewell) => self.end(&mut writer, EndRequest::End(farewell)).await,
+            Purpose::Borrow => self.end(&mut writer, EndRequest::Lend).await,
             Purpose::Session(request) => match self.owner(&request, &peer, &hello.program) {
                 Err(refusal) => write_welcome(&mut writer, &refusal).await,
                 Ok(owner) => {
@@ -112,11 +113,28 @@ impl Daemon {
         }
     }
 
+    /// Ends the daemon. The end of the connection tells the requester that it has ended.
+    async fn end(
+        &self,
+        writer: &mut OwnedWriteHalf,
+        request: EndRequest,
+    ) -> Result<(), DaemonError> {
+        let outcome = match request {
+            // A client-started daemon leaves it to the next client to start another.
+            EndRequest::Lend if self.idle_exit.is_none() => WelcomeOutcome::Lending,
+            _ => WelcomeOutcome::Ending,
+        };
+        write_welcome(writer, &Welcome::new(outcome)).await?;
+        let _ = self.end.send(request).await;
+        std::future::pending().await
+    }
+
     fn status(&self) -> DaemonStatus {
         DaemonStatus {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             config: self.server.config().file.clone(),
+            arguments: self.arguments.clone(),
             http: self.http.get().copied(),
             https: self.server.config().http.as_ref().is_some_and(|http| http.tls.is_some()),
             uptime_s: self.started.elapsed().as_secs(),
@@ -195,7 +213,10 @@ impl Daemon {
     /// else.
     fn holder(&self, token: &ClientToken) -> Result<HttpClient, Welcome> {
         let refused = |problem: &str| Welcome::refused("daemon.token", problem);
-        match self.clients.find(token.as_str(), SystemClock::default().now()) {
+        match self.clients.find(token.as_str(), self.server.expiry_time()) {
+            Ok(Some(holder)) if holder.access == ClientAccess::Metrics => {
+                Err(refused("the token is for metrics alone"))
+            }
             Ok(Some(holder)) => Ok(holder),
             Ok(None) => Err(refused(
                 "the token is not known, was removed, or has expired; `weaver clients add NAME` \

@@ -16,6 +16,8 @@ use crate::serve::AfterShutdown;
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long it may hold the store after its last connection has ended.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a daemon that lent its store may take to claim it again.
+const RETURN_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause between attempts to take a lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -50,15 +52,7 @@ pub fn ensure_running(store: &Path, command: &DaemonCommand) -> Result<(), Daemo
 }
 
 fn stop_in(folder: &DaemonFolder, farewell: AfterShutdown) -> Result<(), DaemonError> {
-    let DaemonConnection { mut reader, .. } = connect(folder, Purpose::End(farewell))?;
-    reader.get_ref().set_read_timeout(Some(STOP_TIMEOUT)).map_err(DaemonError::connection)?;
-    // The connection ends with the daemon.
-    match reader.read_to_end(&mut Vec::new()) {
-        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-            return Err(DaemonError::connection("the daemon did not end in time"));
-        }
-        _ => {}
-    }
+    wait_for_end(connect(folder, Purpose::End(farewell))?)?;
     // Its connections end slightly before it releases the store, which another daemon may own by
     // then.
     let deadline = Instant::now() + RELEASE_TIMEOUT;
@@ -71,17 +65,53 @@ fn stop_in(folder: &DaemonFolder, farewell: AfterShutdown) -> Result<(), DaemonE
     Ok(())
 }
 
-/// Exclusive access of a command to a daemon's store. Until it is dropped no daemon starts; clients
-/// of the replaced daemon wait for the next one.
-#[derive(Debug)]
-pub struct StoreLoan {
-    _locks: Option<[File; 2]>,
+/// Waits for the end of a daemon's connection, which ends with the daemon.
+fn wait_for_end(mut connection: DaemonConnection) -> Result<(), DaemonError> {
+    let stream = connection.reader.get_ref();
+    stream.set_read_timeout(Some(STOP_TIMEOUT)).map_err(DaemonError::connection)?;
+    match connection.reader.read_to_end(&mut Vec::new()) {
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Err(DaemonError::connection("the daemon did not end in time"))
+        }
+        _ => Ok(()),
+    }
 }
 
-/// Stops the daemon of a store if one runs, and prevents others from starting.
+/// Exclusive access of a command to a daemon's store. Until it is dropped no daemon starts; clients
+/// wait for the daemon that comes then: the same one, or the next if a client had started it.
+#[derive(Debug)]
+pub struct StoreLoan {
+    _locks: Option<LoanLocks>,
+}
+
+#[derive(Debug)]
+struct LoanLocks {
+    folder: DaemonFolder,
+    /// Only the holder of this lock starts a daemon.
+    _start: File,
+    daemon: Option<File>,
+    /// Whether the daemon that lent the store takes it back.
+    is_lent: bool,
+}
+
+impl Drop for LoanLocks {
+    /// Gives the store back before others may start a daemon.
+    fn drop(&mut self) {
+        self.daemon = None;
+        let deadline = Instant::now() + RETURN_TIMEOUT;
+        while self.is_lent
+            && Instant::now() < deadline
+            && matches!(self.folder.try_daemon_lock(), Ok(Some(_)))
+        {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+}
+
+/// Makes the daemon of a store release it, if one runs, and prevents others from starting.
 ///
 /// # Errors
-/// [`DaemonError`], if it does not end in time.
+/// [`DaemonError`], if it does not release it in time.
 pub fn borrow_store(store: &Path) -> Result<StoreLoan, DaemonError> {
     let folder = DaemonFolder::of_store(store);
     if !folder.exists() {
@@ -89,14 +119,24 @@ pub fn borrow_store(store: &Path) -> Result<StoreLoan, DaemonError> {
         return Ok(StoreLoan { _locks: None });
     }
     folder.prepare()?;
-    // Only the holder of this lock starts a daemon, so none starts while it is held.
-    let start_lock = wait_for_lock(|| folder.try_start_lock())?;
-    match stop_in(&folder, AfterShutdown::Restarting) {
-        Ok(()) | Err(DaemonError::NotRunning) => {}
+    let start = wait_for_lock(|| folder.try_start_lock())?;
+    let is_lent = match connect(&folder, Purpose::Borrow) {
+        Ok(connection) => {
+            let is_lent = matches!(connection.welcome.outcome, WelcomeOutcome::Lending);
+            wait_for_end(connection)?;
+            is_lent
+        }
+        Err(DaemonError::NotRunning) => false,
+        // A daemon of an older version only ends.
+        Err(DaemonError::Refused { .. }) => {
+            stop_in(&folder, AfterShutdown::Restarting)?;
+            false
+        }
         Err(error) => return Err(error),
-    }
-    let daemon_lock = wait_for_lock(|| folder.try_daemon_lock())?;
-    Ok(StoreLoan { _locks: Some([start_lock, daemon_lock]) })
+    };
+    let daemon = wait_for_lock(|| folder.try_daemon_lock())?;
+    let locks = LoanLocks { folder, _start: start, daemon: Some(daemon), is_lent };
+    Ok(StoreLoan { _locks: Some(locks) })
 }
 
 /// Waits for a lock.

@@ -40,6 +40,9 @@ pub(super) enum Purpose {
     Status,
     /// End the daemon once current requests are answered.
     End(AfterShutdown),
+    /// Release the store once current requests are answered. Who asks holds the lock of those who
+    /// start daemons, and the daemon returns once the store is free again.
+    Borrow,
 }
 
 /// The session that a client requests.
@@ -101,6 +104,8 @@ pub(super) enum WelcomeOutcome {
     Status(Box<DaemonStatus>),
     /// The daemon ends.
     Ending,
+    /// The daemon releases the store, and returns once it is free again.
+    Lending,
     /// The daemon is about to be replaced because its configuration or program changed; the next
     /// one will serve.
     MakingWay,
@@ -118,6 +123,9 @@ pub struct DaemonStatus {
     pub pid: u32,
     /// The configuration file that it serves.
     pub config: PathBuf,
+    /// The arguments of the command line with which it was started.
+    #[serde(default)]
+    pub arguments: Vec<String>,
     /// The address for clients over HTTP.
     #[serde(default)]
     pub http: Option<SocketAddr>,

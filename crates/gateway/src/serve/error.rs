@@ -40,6 +40,14 @@ pub enum ServeError {
     /// The store cannot be opened or written.
     #[error(transparent)]
     Store(#[from] LedgerError),
+    /// The file of durable memory cannot be opened.
+    #[error("the memory file {} cannot be opened: {error}; see `[memory]` in weaver.toml", path.display())]
+    Memory {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What is wrong.
+        error: LedgerError,
+    },
     /// The kernel cannot be opened.
     #[error(transparent)]
     Kernel(#[from] KernelError),
@@ -70,7 +78,10 @@ pub enum ServeError {
         problem: String,
     },
     /// A folder of the gateway cannot be created.
-    #[error("the folder {} cannot be made: {problem}; see `[store]` in weaver.toml", path.display())]
+    #[error(
+        "the folder {} cannot be made: {problem}; see `[store]` and `[memory]` in weaver.toml",
+        path.display()
+    )]
     Folder {
         /// The folder.
         path: std::path::PathBuf,
@@ -94,7 +105,7 @@ impl ServeError {
             Self::Principal { .. } => "serve.principal",
             Self::Identity(error) => error.code(),
             Self::Profile { .. } => "serve.profile",
-            Self::Store(error) => error.code(),
+            Self::Store(error) | Self::Memory { error, .. } => error.code(),
             Self::Kernel(error) => error.code(),
             Self::Tool { .. } => "serve.tool",
             Self::Run(_) => "serve.run",

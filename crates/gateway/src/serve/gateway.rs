@@ -1,7 +1,7 @@
 //! The gateway: the state shared by all requests.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use arc_swap::ArcSwap;
 use contextweaver::route::TokenTable;
@@ -57,6 +57,8 @@ pub(crate) struct Gateway {
     pub(crate) telemetry: Arc<Telemetry>,
     /// Counts the changes of the tool list.
     tool_list_changes: watch::Sender<u64>,
+    /// Why the documents on disk are not those in force.
+    refused_documents: std::sync::Mutex<Option<String>>,
     /// Issues receipts of calls, where the log is signed.
     pub(crate) receipts: Option<ReceiptClient>,
     /// Updates the index of the log as long as it lives.
@@ -111,6 +113,7 @@ impl Gateway {
             runs,
             telemetry,
             tool_list_changes: watch::Sender::new(0),
+            refused_documents: std::sync::Mutex::default(),
             receipts,
             _index_updater: index_updater,
         };
@@ -119,6 +122,16 @@ impl Gateway {
         gateway.rebuild_snapshot();
         gateway.record_start().await?;
         Ok(gateway)
+    }
+
+    /// Why the documents on disk are not those in force, if they are not.
+    pub(crate) fn refused_documents(&self) -> Option<String> {
+        self.refused_documents.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes whether the documents on disk were refused, and why.
+    pub(crate) fn note_refused_documents(&self, problem: Option<String>) {
+        *self.refused_documents.lock().unwrap_or_else(PoisonError::into_inner) = problem;
     }
 
     /// The runs of the clients that are present.

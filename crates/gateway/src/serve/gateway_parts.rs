@@ -1,5 +1,6 @@
 //! Opens documents, store and kernel, in this order. Nothing is served before all three are open.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use weaver_agent_kernel::{Kernel, Ports, Registry, Settings};
@@ -73,7 +74,7 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
     let open_options = OpenOptions {
         random: Arc::clone(&random),
         clock: Arc::clone(&clock),
-        holder: format!("weaver serve --config {}", config.file.display()),
+        holder: format!("the gateway of {}", config.file.display()),
         ..OpenOptions::default()
     };
     make_folders(config)?;
@@ -155,11 +156,13 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
     })
 }
 
-/// Creates the folders of ledger and inbox, private to this user. This happens before any server is
-/// started, so that the folders can be hidden from it.
+/// Creates the folders of ledger, memory and inbox, private to this user. This happens before any
+/// server is started, so that the folders can be hidden from it.
 fn make_folders(config: &Config) -> Result<(), ServeError> {
-    let store = config.store_path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    for folder in store.into_iter().chain([config.inbox.as_path()]) {
+    let memory = config.memory.as_ref().map(|memory| memory.file.as_path());
+    let files = [Some(config.store_path.as_path()), memory].into_iter().flatten();
+    let folders = files.filter_map(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
+    for folder in folders.chain([config.inbox.as_path()]) {
         private_file::create_folders(folder).map_err(|error| ServeError::Folder {
             path: folder.to_path_buf(),
             problem: error.to_string(),

@@ -21,7 +21,7 @@ const NAMESPACE_PREFIX: &str = "kernel.memory.";
 /// Opens the memory file and registers the four tools.
 ///
 /// # Errors
-/// [`ServeError::Store`], when the file cannot be opened; [`ServeError::Tool`], when one of the ids
+/// [`ServeError::Memory`], when the file cannot be opened; [`ServeError::Tool`], when one of the ids
 /// is taken.
 pub(crate) fn register(
     config: &Config,
@@ -30,7 +30,8 @@ pub(crate) fn register(
 ) -> Result<(), ServeError> {
     let Some(settings) = &config.memory else { return Ok(()) };
     let options = RecordsOptions { clock: Arc::clone(clock), ..RecordsOptions::default() };
-    let store = SqliteRecords::open(&settings.file, options)?;
+    let store = SqliteRecords::open(&settings.file, options)
+        .map_err(|error| ServeError::Memory { path: settings.file.clone(), error })?;
     let parts = BundleParts {
         memory_store: Some(Arc::new(store)),
         limits: settings.limits,

@@ -71,6 +71,7 @@ async fn reload(gateway: &Gateway) -> Result<(), ServeError> {
             if set.basis() == gateway.kernel.policy().basis()
                 && set.versions() == gateway.kernel.policy().versions() =>
         {
+            gateway.note_refused_documents(None);
             return Ok(());
         }
         Ok(set) if set.principal(&gateway.config.principal).is_none() => ReloadRefusal {
@@ -84,11 +85,14 @@ async fn reload(gateway: &Gateway) -> Result<(), ServeError> {
             Err(error) => ReloadRefusal::new(error.code(), error.findings()),
             Ok(accepted) => {
                 gateway.kernel.ledger().commit(accepted).await?;
-                return gateway.replace_policy(set).await;
+                gateway.replace_policy(set).await?;
+                gateway.note_refused_documents(None);
+                return Ok(());
             }
         },
     };
     tracing::warn!(code = refusal.code, findings = ?refusal.findings, "changed documents were refused; the old ones stay in force");
+    gateway.note_refused_documents(refusal.findings.first().cloned());
     let event_fields =
         fields([("code", json!(refusal.code)), ("findings", json!(refusal.findings))]);
     gateway.kernel.record_host_event(EventKind::PolicyRefused, event_fields).await?;

@@ -129,7 +129,8 @@ fn enveloped_reply(client: &Client, invocation: &Invocation) -> Reply {
             .and_then(|principal| client.gateway.kernel.explain(&principal, &invocation.call));
         let reason = explanation.and_then(|explanation| explanation.failure);
         let reason = reason.unwrap_or(ReasonCode::ExecutionFailed);
-        let mut message = format!("{}. {}", result.error_message, advice_after_failure(reason));
+        let advice = advice_after_failure(reason, result.error_code);
+        let mut message = format!("{}. {advice}", result.error_message);
         if let Some(hint) = timeout_hint(client, result) {
             message.push_str(&format!(" {hint}"));
         }
@@ -198,13 +199,16 @@ fn timeout_hint<T>(client: &Client, result: &ToolResult<T>) -> Option<String> {
 }
 
 /// Advice after a call that was allowed and failed.
-fn advice_after_failure(reason: ReasonCode) -> &'static str {
+fn advice_after_failure(reason: ReasonCode, error: Option<ToolErrorCode>) -> &'static str {
     match reason {
         ReasonCode::OutcomeUnknown => {
             "It may have happened. Find out before you call it again, or tell the user."
         }
         ReasonCode::UpstreamUnavailable => "Nothing was executed. Try again later.",
         ReasonCode::Timeout => "It was given up after its time. Ask for less, or try again later.",
+        ReasonCode::ExecutionFailed if error == Some(ToolErrorCode::NetworkError) => {
+            "Its server went away. The arguments are not at fault: make the same call again."
+        }
         _ => "It was tried and failed. Change the arguments or choose another way.",
     }
 }

@@ -50,6 +50,11 @@ fn state_metrics(status: &ServerStatus) -> Vec<MetricFamily> {
             "Calls that wait for an approval.",
             status.held,
         ),
+        gauge(
+            ["weaver_documents_refused", "weaver.documents.refused", "1"],
+            "1 if the documents on disk were refused and older ones are in force, else 0.",
+            usize::from(status.refused_documents.is_some()),
+        ),
     ];
     families.extend(server_metrics(status));
     families

@@ -31,6 +31,12 @@ pub struct ServerStatus {
     pub servers: BTreeMap<String, UpstreamStatus>,
     /// The number of calls that wait for an approval.
     pub held: usize,
+    /// The versions of the documents in force, by kind.
+    #[serde(default)]
+    pub documents: BTreeMap<String, u64>,
+    /// Why the documents on disk are not those in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_documents: Option<String>,
 }
 
 /// The status of an upstream server.

@@ -1,0 +1,87 @@
+//! `weaver restart`: replaces the running daemon.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser};
+use weaver_gateway::config::SignatureChecks;
+use weaver_gateway::daemon::{self, DaemonError};
+use weaver_gateway::serve::AfterShutdown;
+use weaver_gateway::start_check;
+use weaver_types::{Clock as _, SystemClock};
+
+use super::{BackgroundStart, Daemon, absolute_config, check_log_passphrase, daemon_failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::serve::{LogFormatArgument, StartOptions};
+
+#[derive(Debug, Args)]
+pub(crate) struct Restart {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::parse_config_argument)]
+    config: PathBuf,
+    #[command(flatten)]
+    start: StartOptions,
+}
+
+/// Replaces the daemon by one with the same options, in the background.
+pub(crate) fn run(args: &Restart) -> Result<Exit, Failure> {
+    let file = absolute_config(&args.config)?;
+    let store = weaver_gateway::config::load_store_path(&file)?;
+    let previous =
+        daemon::status(&store).ok().and_then(|status| daemon_arguments(&status.arguments));
+    let options = with_previous(&args.start, previous.as_ref());
+    // Checked before the stop: a daemon that cannot start would leave clients over HTTP without
+    // any.
+    let signatures = SignatureChecks::unless(options.unsigned_development);
+    let (config, _) = start_check::check(&file, signatures, SystemClock::default().now())?;
+    check_log_passphrase(&config, options.log_passphrase_fd)?;
+    let start = match &previous {
+        Some(previous) => BackgroundStart {
+            options: &options,
+            idle_exit: previous.idle_exit,
+            http: previous.http.as_deref(),
+        },
+        None => BackgroundStart::by_client(&options),
+    };
+    let command = start.command(&file)?;
+    match daemon::stop(&store, AfterShutdown::Restarting) {
+        Ok(()) | Err(DaemonError::NotRunning) => {}
+        Err(error) => return Err(daemon_failure(&store, error)),
+    }
+    daemon::ensure_running(&store, &command).map_err(|error| daemon_failure(&store, error))?;
+    output::line(match previous {
+        Some(previous) if !previous.started_by_client => {
+            "restarted, in the background; clients go on, and `weaver logs` shows its messages"
+        }
+        _ => "restarted; clients go on",
+    })?;
+    Ok(Exit::Ok)
+}
+
+/// The command line of a daemon.
+#[derive(Parser)]
+struct DaemonLine {
+    #[command(flatten)]
+    daemon: Daemon,
+}
+
+/// The options with which a daemon was started; the first of the arguments is the subcommand.
+fn daemon_arguments(arguments: &[String]) -> Option<Daemon> {
+    DaemonLine::try_parse_from(arguments).ok().map(|line| line.daemon)
+}
+
+/// The options of the command line, and for those that it leaves out the previous daemon's.
+fn with_previous(given: &StartOptions, previous: Option<&Daemon>) -> StartOptions {
+    let previous = previous.map(|daemon| &daemon.start);
+    StartOptions {
+        unsigned_development: given.unsigned_development
+            || previous.is_some_and(|start| start.unsigned_development),
+        // A descriptor of another process.
+        log_passphrase_fd: given.log_passphrase_fd,
+        log_format: LogFormatArgument {
+            format: given.log_format.format.or(previous.and_then(|start| start.log_format.format)),
+        },
+    }
+}

@@ -1,0 +1,104 @@
+//! The claim of a daemon to its store.
+
+use std::fs::File;
+use std::os::unix::net::{UnixListener as StdListener, UnixStream};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::error::DaemonError;
+use super::folder::DaemonFolder;
+use super::{DRAIN_TIMEOUT, FINAL_WRITES_TIMEOUT, inherited_socket};
+
+/// How often a daemon checks whether the store that it lent is free again.
+const LOAN_POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// The exclusive claim of a daemon to a store, held until dropped.
+#[derive(Debug)]
+pub struct StoreClaim {
+    folder: DaemonFolder,
+    /// The socket passed by a service manager.
+    inherited: Option<StdListener>,
+    /// `None` while a command borrows the store.
+    daemon_lock: Option<File>,
+}
+
+impl StoreClaim {
+    /// Claims a store for a daemon. Waits for a daemon that is about to end.
+    ///
+    /// # Errors
+    /// [`DaemonError`], if another daemon owns the store, or its folder cannot be used.
+    pub fn of_store(store: &Path) -> Result<Self, DaemonError> {
+        let folder = DaemonFolder::of_store(store);
+        folder.prepare()?;
+        let inherited = inherited_socket::take_over(&folder)?;
+        let daemon_lock = wait_for_daemon_lock(&folder, inherited.as_ref())?;
+        Ok(Self { folder, inherited, daemon_lock: Some(daemon_lock) })
+    }
+
+    /// Whether this is the claim to `store`.
+    #[must_use]
+    pub fn is_of(&self, store: &Path) -> bool {
+        self.folder == DaemonFolder::of_store(store)
+    }
+
+    /// Lends the store to the command that asked for it, and claims it again afterwards. False if a
+    /// signal ends the daemon meanwhile.
+    pub(super) async fn lend(&mut self) -> Result<bool, DaemonError> {
+        let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
+        let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
+        self.daemon_lock = None;
+        // Until the command has taken the lock it is free, too.
+        let mut is_borrowed = false;
+        loop {
+            match self.folder.try_daemon_lock()? {
+                None => is_borrowed = true,
+                // Who borrows holds the other lock; if it is free, the loan is over.
+                Some(lock) if is_borrowed || self.folder.try_start_lock()?.is_some() => {
+                    self.daemon_lock = Some(lock);
+                    return Ok(true);
+                }
+                Some(_) => {}
+            }
+            if self.inherited.is_none() && UnixStream::connect(self.folder.socket()).is_ok() {
+                return Err(DaemonError::Running);
+            }
+            tokio::select! {
+                _ = terminated.recv() => return Ok(false),
+                _ = interrupted.recv() => return Ok(false),
+                () = tokio::time::sleep(LOAN_POLL_INTERVAL) => {}
+            }
+        }
+    }
+
+    pub(super) fn folder(&self) -> &DaemonFolder {
+        &self.folder
+    }
+
+    /// The socket passed by a service manager.
+    pub(super) fn inherited_socket(&self) -> Result<Option<StdListener>, DaemonError> {
+        let socket = self.inherited.as_ref().map(StdListener::try_clone).transpose();
+        socket.map_err(DaemonError::connection)
+    }
+}
+
+/// Takes the lock of the store's daemon. Waits for a daemon that is about to end, but not for one
+/// that accepts connections. If this process inherited the socket, nobody else accepts connections
+/// there, so the lock holder has lost its address and is about to end.
+fn wait_for_daemon_lock(
+    folder: &DaemonFolder,
+    inherited: Option<&StdListener>,
+) -> Result<File, DaemonError> {
+    let deadline = Instant::now() + DRAIN_TIMEOUT + FINAL_WRITES_TIMEOUT;
+    loop {
+        if let Some(lock) = folder.try_daemon_lock()? {
+            return Ok(lock);
+        }
+        let taken = inherited.is_none() && UnixStream::connect(folder.socket()).is_ok();
+        if taken || Instant::now() >= deadline {
+            return Err(DaemonError::Running);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
