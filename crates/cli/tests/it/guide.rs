@@ -8,10 +8,13 @@ use weaver_types::signature::SigningKey;
 
 use crate::support::Folder;
 
-/// The text of each file: the blocks that name it, in their order.
-fn files() -> BTreeMap<String, String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/getting-started.md");
-    let page = fs::read_to_string(path).unwrap();
+fn page(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+/// The text of each file: the blocks of a page that name it, in their order.
+pub(crate) fn files(page: &str) -> BTreeMap<String, String> {
     let key = SigningKey::from_seed([7; 32]).public().to_string();
     let digest = format!("sha256:{}", "0".repeat(64));
     let mut files: BTreeMap<String, String> = BTreeMap::new();
@@ -27,7 +30,7 @@ fn files() -> BTreeMap<String, String> {
 #[test]
 fn what_the_guide_writes_is_accepted() {
     let folder = Folder::new();
-    let files = files();
+    let files = files(&page("getting-started.md"));
     folder.write("weaver.toml", &files["weaver.toml"]);
     for kind in ["policy", "contracts", "keys"] {
         folder.write(&format!("policy/{kind}.toml"), &files[&format!("{kind}.toml")]);
