@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use weaver_types::ReasonCode;
+use weaver_types::{EventKind, ReasonCode};
 
 use super::Exit;
 
@@ -34,6 +34,20 @@ fn reason_codes() -> String {
     out
 }
 
+/// `docs/reference/events.md`.
+fn events() -> String {
+    let mut out = String::from(
+        "# Events\n\nWhat the log records. The names are stable: they are the `type` of an event in \
+         `--json` and in exports, and the values of `event:` in a search: \
+         `weaver trace list event:call.refused,approval.*`. The `kinds` of `[[log.retention]]` and \
+         `--kind` of `weaver trace prune` take them too.\n\n| event | meaning |\n|---|---|\n",
+    );
+    for kind in EventKind::ALL {
+        let _ = writeln!(out, "| `{}` | {} |", kind.as_str(), kind.meaning());
+    }
+    out
+}
+
 fn assert_current(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
     if std::env::var_os("WEAVER_BLESS").is_some() {
@@ -56,4 +70,9 @@ fn exit_codes_are_documented() {
 #[test]
 fn reason_codes_are_documented() {
     assert_current("reason-codes.md", &reason_codes());
+}
+
+#[test]
+fn events_are_documented() {
+    assert_current("events.md", &events());
 }

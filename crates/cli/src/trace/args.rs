@@ -16,7 +16,8 @@ Terms, which must all hold:
   anything else, or text:       a word of what was recorded; \"…\" for several in one term
 `a,b` is either, a `*` at the end stands for anything: capability:files.* verdict:hold,deny since:1d
 outcome: success failure partial unknown; verdict: allow ask hold deny; label: public internal
-confidential restricted trusted untrusted. `weaver reasons` lists the reasons.";
+confidential restricted trusted untrusted. `weaver reasons` lists the reasons,
+docs/reference/events.md the events.";
 
 /// The ledger to query.
 #[derive(Debug, Args)]

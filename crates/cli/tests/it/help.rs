@@ -94,7 +94,7 @@ fn the_root_names_every_command() {
 }
 
 /// A gateway that has been used, with the files that examples name.
-struct Workbench {
+pub(crate) struct Workbench {
     home: Home,
     ids: Vec<Id>,
 }
@@ -152,7 +152,7 @@ const FILES: [(&str, &str); 12] = [
 ];
 
 impl Workbench {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let home = Home::new();
         home.with_cursor();
         let bin = home.path("bin");
@@ -215,7 +215,7 @@ impl Workbench {
         command
     }
 
-    fn run(&self, line: &str) -> Run {
+    pub(crate) fn run(&self, line: &str) -> Run {
         Run::of(self.command(line).output().unwrap())
     }
 
@@ -226,7 +226,7 @@ impl Workbench {
     }
 
     /// An example with the ids that are there, and with a passphrase where one is asked for.
-    fn filled(&self, example: &str) -> String {
+    pub(crate) fn filled(&self, example: &str) -> String {
         let ids = self.ids.iter().filter(|id| example.starts_with(id.command));
         signed(&ids.fold(example.to_owned(), |line, id| line.replace(id.stands, &id.id)))
     }

@@ -4,9 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::client::{Client, folder};
+use crate::guide::files;
 use crate::http::Web;
-use crate::support::weaver;
+use crate::support::{Folder, HEAD, weaver, weaver_with};
 
 /// The commands of the page: the lines of its blocks of commands, in their order.
 fn commands(page: &str) -> Vec<&str> {
@@ -41,7 +44,8 @@ fn the_commands_of_the_operators_page_run_in_their_order() {
     for command in commands {
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).current_dir(folder.path("")).env("PATH", &search_path);
-        let run = shell.env("HOME", folder.path("home")).output().unwrap();
+        shell.env("HOME", folder.path("home")).env("BACKUP", folder.path("elsewhere"));
+        let run = shell.output().unwrap();
         assert!(run.status.success(), "{command}: {run:?}");
         let told = String::from_utf8_lossy(&run.stdout);
         if command == "weaver status" && told.contains("desk") {
@@ -50,6 +54,41 @@ fn the_commands_of_the_operators_page_run_in_their_order() {
     }
     client.end();
     weaver(&["stop", "--config", &config]);
+}
+
+#[test]
+fn the_operators_page_requires_a_role_as_it_says() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/operating.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once("\n### Require a role\n").unwrap();
+    let section = section.split("\n### ").next().unwrap();
+    let (_, requests) = section.split_once("```jsonl\n").unwrap();
+    let (requests, _) = requests.split_once("```").unwrap();
+    let folder = Folder::new();
+    let rules = files(section).remove("policy.toml").unwrap();
+    let unrestricted: Vec<&str> =
+        rules.lines().filter(|line| !line.starts_with("require")).collect();
+    let contracts = "[capabilities.\"files.read_text_file\"]\neffects = \"read_local\"\n\
+                     [capabilities.\"files.write_file\"]\neffects = \"write_local\"\n";
+    folder.append("policy/contracts.toml", contracts);
+    let decide = |rules: &str| -> Vec<Value> {
+        folder.write("draft.toml", &format!("kind = \"policy\"\n{HEAD}{rules}"));
+        let [policy, contracts] = [folder.arg("draft.toml"), folder.arg("policy/contracts.toml")];
+        let run = weaver_with(
+            &["policy", "decide", "--policy", &policy, "--contracts", &contracts],
+            requests,
+        );
+        assert_eq!(run.code, 0, "{run:?}");
+        run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let decisions = decide(&rules);
+    assert_eq!(decisions.len(), 4);
+    for decision in decisions {
+        assert_eq!(decision["verdict"], decision["id"], "{decision}");
+        let reason = if decision["id"] == "allow" { "rule_allow" } else { "missing_role" };
+        assert_eq!(decision["primary"], reason, "{decision}");
+    }
+    assert!(decide(&unrestricted.join("\n")).iter().all(|decision| decision["verdict"] == "allow"));
 }
 
 /// The cells of the first column of a table below a heading, where they are in backticks.

@@ -118,7 +118,7 @@ fn filter_calls(denied: &BTreeSet<PathBuf>, is_covered: bool, steps: &mut Confin
     let landlock_limits_tracing = steps.enforced.protections.contains(&Protection::Files);
     let context = FilterContext {
         process_id: process.as_raw_nonzero().get().unsigned_abs(),
-        leads_process_group: rustix::process::getpgrp() == process,
+        leads_process_group: leads_process_group(process),
         landlock_limits_tracing,
         state_is_protected: denied.is_empty() || is_covered || !owns_any(denied),
     };
@@ -127,6 +127,15 @@ fn filter_calls(denied: &BTreeSet<PathBuf>, is_covered: bool, steps: &mut Confin
         steps.record(Protection::Metadata, Ok(()));
     }
     steps.record(Protection::SystemCalls, outcome);
+}
+
+/// Whether a process leads its own process group. Read from the file system, because the group has no
+/// number in a PID namespace that its leader is outside of, for which rustix has no value.
+fn leads_process_group(process: rustix::process::Pid) -> bool {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program, which may contain anything, is in the last parentheses.
+    let group = stat.rsplit(')').next().and_then(|fields| fields.split_whitespace().nth(2));
+    group == Some(process.as_raw_nonzero().to_string().as_str())
 }
 
 /// Whether this user may change modes and owners of denied paths.

@@ -136,7 +136,8 @@ impl FilterField {
             _ => known,
         };
         let expected = match near.as_slice() {
-            [] => "`weaver reasons` and the guide list what there is".to_owned(),
+            [] if self == Self::Event => "docs/reference/events.md lists them".to_owned(),
+            [] => "`weaver reasons` lists them".to_owned(),
             near => format!("it may be {}", near.join(", ")),
         };
         Err(QueryError::Value { field: self.as_str(), value: escaped_excerpt(value), expected })

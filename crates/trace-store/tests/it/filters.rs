@@ -162,12 +162,10 @@ fn what_no_field_has_is_refused_with_what_it_may_be() {
         ("run:", "`` is not a value of `run`; write what it is to be, such as `files.*`"),
         (
             "event:nonsense",
-            "`nonsense` is not a value of `event`; `weaver reasons` and the guide list what there is",
+            "`nonsense` is not a value of `event`; docs/reference/events.md lists them",
         ),
-        (
-            "event:",
-            "`` is not a value of `event`; `weaver reasons` and the guide list what there is",
-        ),
+        ("event:", "`` is not a value of `event`; docs/reference/events.md lists them"),
+        ("reason:zz", "`zz` is not a value of `reason`; `weaver reasons` lists them"),
         (
             "event:upstrea",
             "`upstrea` is not a value of `event`; it may be upstream.ready, upstream.lost",
