@@ -219,6 +219,13 @@ pub(crate) fn error_text(firewall: &Firewall, text: &str) -> String {
     redact_and_truncate(firewall, text, MAX_ERROR_CHARS)
 }
 
+/// The text of a driver's error as it may be recorded and shown: as [`error_text`], except that what
+/// the driver itself has masked stays as it is.
+pub(crate) fn driver_error_text(firewall: &Firewall, text: &str) -> String {
+    let text = firewall.redact_driver_text(first_chars(text, MAX_SCANNED_CHARS)).text;
+    first_chars(&text, MAX_ERROR_CHARS).to_owned()
+}
+
 /// Redacts before it cuts, so that a cut cannot hide a secret from the rules.
 fn redact_and_truncate(firewall: &Firewall, text: &str, max_chars: usize) -> String {
     let mut text = firewall.redact_text(first_chars(text, MAX_SCANNED_CHARS)).text;

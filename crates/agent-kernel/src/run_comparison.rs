@@ -131,6 +131,7 @@ impl ComparedRun {
             _ if self.payload_missing => Some(RunFault::Pruned),
             // An event may mention a run that was never updated.
             (true, false) if self.min_changes == 0 => None,
+            (true, true) if self.stored.is_none() => Some(RunFault::Unreadable),
             _ => (!self.matched).then_some(RunFault::Differs),
         }
     }

@@ -99,7 +99,11 @@ impl RunLog {
         let before = self.event_seqs.get(run).map_or(0, Vec::len);
         let stored = record()?;
         let (state, version) = match &stored {
-            Some(record) => (parse_state(&record.value)?, record.version),
+            Some(record) => {
+                let state =
+                    parse_state(&record.value).map_err(|error| unreadable_run(run, error))?;
+                (state, record.version)
+            }
             None => (RunState::default(), 0),
         };
         if version == 0 && before == 0 {
@@ -292,6 +296,9 @@ pub enum RunFault {
          put an older one back"
     )]
     Differs,
+    /// It has no readable form, or a newer one.
+    #[error("its record cannot be read: it is damaged, or a newer version wrote it")]
+    Unreadable,
     /// The log has no event of the run.
     #[error("the log has no such run: somebody planted its record")]
     Planted,
@@ -303,6 +310,20 @@ pub enum RunFault {
         "it began before the last {MAX_TAIL_EVENTS} events, so its record cannot be compared with them"
     )]
     TooOld,
+}
+
+/// The record of a run that cannot be read: the run is denied, and no other.
+fn unreadable_run(run: &RunId, error: KernelError) -> KernelError {
+    match error {
+        KernelError::StoredRecord { what, problem } => KernelError::StoredRecord {
+            what,
+            problem: format!(
+                "the record of `{run}`: {problem}; begin another run (`weaver approve end-run \
+                 {run}` ends this one), and look at the ledger with `weaver trace verify`"
+            ),
+        },
+        other => other,
+    }
 }
 
 /// What an event changes in its run.

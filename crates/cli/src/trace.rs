@@ -27,8 +27,10 @@ mod writable_ledger;
 
 use std::path::Path;
 
+use weaver_agent_kernel::{KernelError, RunComparison};
 use weaver_trace_store::Reader;
 
+use self::observed_decisions::ObservedDecisions;
 use super::args::{TraceArgs, TraceCommand};
 use super::{Exit, Failure};
 
@@ -51,6 +53,11 @@ pub(super) fn run(args: TraceArgs) -> Result<Exit, Failure> {
         TraceCommand::Prove(args) => prove::run(&args),
         TraceCommand::Prune(args) => prune::run(&args),
     }
+}
+
+/// Compares the stored states of all runs with the log.
+pub(super) fn compare_runs_with_log(reader: &Reader) -> Result<RunComparison, KernelError> {
+    runs::compare(reader, &mut ObservedDecisions::default())
 }
 
 /// Opens a ledger for reading, while another process may write it.

@@ -226,6 +226,15 @@ impl Firewall {
         RedactedText { text, counts }
     }
 
+    /// Masks the text of a driver's error, like [`Self::redact_text`]. Plain masks in it are kept: a
+    /// driver may have redacted what it quotes.
+    #[must_use]
+    pub fn redact_driver_text(&self, text: &str) -> RedactedText {
+        let mut counts = Counts::new();
+        let text = self.redactor.for_driver_text().redact_text(text, &mut counts).into_owned();
+        RedactedText { text, counts }
+    }
+
     /// Masks a text that continues `before`, which was already shown. This also masks the rest of a
     /// value that began there, and values that are recognisable only in that context.
     #[must_use]

@@ -102,8 +102,19 @@ struct RunMasks {
     source: Option<Arc<ValueSource>>,
     /// Values that calls have received before.
     disclosed_values: Option<Arc<DisclosedValues>>,
-    /// Whether text that looks like a mask is masked. False for text that was already redacted.
-    masks_lookalikes: bool,
+    /// Which text that looks like a mask is masked.
+    lookalikes: Lookalikes,
+}
+
+/// Which text that looks like a mask is masked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lookalikes {
+    /// All of it: only this redactor writes masks.
+    All,
+    /// All but the plain mask, which a driver may have written and which stands for nothing.
+    AllButPlain,
+    /// None: the text was redacted with the same masks.
+    None,
 }
 
 impl Redactor {
@@ -123,7 +134,8 @@ impl Redactor {
     /// This redactor with the masks of a run, for values from this source.
     pub(crate) fn with_masks(&self, table: Arc<MaskTable>, source: Option<ValueSource>) -> Self {
         let (disclosed_values, source) = (table.disclosed_values(), source.map(Arc::new));
-        let masks = Some(RunMasks { table, source, disclosed_values, masks_lookalikes: true });
+        let lookalikes = Lookalikes::All;
+        let masks = Some(RunMasks { table, source, disclosed_values, lookalikes });
         Self { masks, ..self.clone() }
     }
 
@@ -134,7 +146,16 @@ impl Redactor {
 
     /// This redactor for text that was redacted before: the masks in it are kept.
     pub(crate) fn for_redacted_text(&self) -> Self {
-        let masks = self.masks.clone().map(|masks| RunMasks { masks_lookalikes: false, ..masks });
+        self.with_lookalikes(Lookalikes::None)
+    }
+
+    /// This redactor for text that a driver may have redacted: plain masks in it are kept.
+    pub(crate) fn for_driver_text(&self) -> Self {
+        self.with_lookalikes(Lookalikes::AllButPlain)
+    }
+
+    fn with_lookalikes(&self, lookalikes: Lookalikes) -> Self {
+        let masks = self.masks.clone().map(|masks| RunMasks { lookalikes, ..masks });
         Self { masks, ..self.clone() }
     }
 
@@ -254,7 +275,9 @@ impl Redactor {
 
     /// True for a mask of this run in text that was redacted before.
     pub(crate) fn is_mask_of_run(&self, text: &str) -> bool {
-        let is_own = |masks: &RunMasks| !masks.masks_lookalikes && masks.table.contains_mask(text);
+        let is_own = |masks: &RunMasks| {
+            masks.lookalikes == Lookalikes::None && masks.table.contains_mask(text)
+        };
         text.starts_with('[') && self.masks.as_ref().is_some_and(is_own)
     }
 

@@ -36,7 +36,7 @@ use action::ToolAction;
 pub use document::{contracts_document, standing_approval_terms};
 use effects::EffectsProposal;
 pub use hints::ToolHints;
-pub use local_write::{LocalWrite, local_write, option_injection_match};
+pub use local_write::{LocalWrite, local_write, option_injection_match, sensitive_paths};
 pub use server_features::{propose_completion, propose_prompt, propose_resource_reading};
 use tool_text::ToolText;
 

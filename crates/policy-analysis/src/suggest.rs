@@ -31,7 +31,9 @@ use crate::history::RecordedCall;
 pub use allow_proposal::{AllowProposal, AllowScope, NotAllowable, propose_allow_rules};
 use evidence::Evidence;
 pub use evidence::ExclusionReason;
-pub use policy_text::{match_text, policy_text, predicate_text, rule_text};
+pub use policy_text::{
+    PatternLists, match_text, policy_text, predicate_text, rule_text, rule_text_with_lists,
+};
 
 /// The maximum number of calls that a suggestion lists; all are counted.
 pub(crate) const MAX_EXAMPLE_CALLS: usize = 50;

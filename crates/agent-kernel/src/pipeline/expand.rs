@@ -6,7 +6,7 @@ use weaver_firewall::handle::{self, HandleRecord};
 use weaver_firewall::{HandleError, HandleQuery};
 use weaver_types::{
     CallId, CapabilityId, CapabilityRequest, CheckKind, CheckResult, Decision, Frame, HandleId,
-    Operation, ReasonCode, RunId, ToolResult, Verdict,
+    Operation, ReasonCode, Remedy, RunId, ToolResult, Verdict,
 };
 
 use super::refuse::{refusal_invocation, refuse, refuse_early};
@@ -56,7 +56,7 @@ impl Kernel {
             Ok(record) => record,
             Err(error) => {
                 let basis = policy.basis().clone();
-                let decision = Decision::join(vec![handle_denial(&error)], basis);
+                let decision = Decision::join(vec![handle_refusal(&error)], basis);
                 return self.refuse_expansion(caller, call, id, decision).await;
             }
         };
@@ -87,7 +87,7 @@ impl Kernel {
         match self.results.render_frame(&expansion, query, &mut allotment) {
             Ok(frame) => self.record_and_return(expansion, frame, allotment).await,
             Err(error) => {
-                let decision = expansion.decision.joined_with(handle_denial(&error));
+                let decision = expansion.decision.joined_with(handle_refusal(&error));
                 self.refuse_expansion(caller, expansion.call, id, decision).await
             }
         }
@@ -199,6 +199,13 @@ impl Kernel {
     }
 }
 
-fn handle_denial(error: &HandleError) -> CheckResult {
-    CheckResult::new(CheckKind::System, Verdict::Deny, error.reason(), error.to_string())
+/// What keeps a result from being shown: a denial, or an error in the query, which another query
+/// avoids.
+fn handle_refusal(error: &HandleError) -> CheckResult {
+    let refusal =
+        |verdict| CheckResult::new(CheckKind::System, verdict, error.reason(), error.to_string());
+    match error {
+        HandleError::Query { .. } => refusal(Verdict::Ask).with_remedy(Remedy::Arguments),
+        _ => refusal(Verdict::Deny),
+    }
 }

@@ -27,11 +27,16 @@ pub(super) async fn finish_refusal(
     let mut decision = evaluation.decision.clone();
     if !caller.run.dry_run {
         let recorded = Box::pin(record_refusal(recorder, caller, request, call, evaluation)).await;
-        if let Err(problem) = recorded {
-            let detail = format!("the refusal could not be recorded: {problem}");
-            let reason = ReasonCode::LedgerUnavailable;
-            let denial = CheckResult::new(CheckKind::System, Verdict::Deny, reason, detail);
-            decision = decision.joined_with(denial);
+        let reason = ReasonCode::LedgerUnavailable;
+        match recorded {
+            Ok(()) => {}
+            // The decision says why, and what to do.
+            Err(RecordingError::RunState) if decision.primary_reason() == reason => {}
+            Err(problem) => {
+                let detail = format!("the refusal could not be recorded: {problem}");
+                let denial = CheckResult::new(CheckKind::System, Verdict::Deny, reason, detail);
+                decision = decision.joined_with(denial);
+            }
         }
     }
     recorder.explanations.add(Explanation {

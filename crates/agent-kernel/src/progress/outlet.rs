@@ -88,6 +88,9 @@ mod tests {
             redacted_message(&Firewall::new(), "one for jane.roe@corp.example.com\n", "two\n");
         assert_eq!(line, "two", "a line is not a piece of the one before it");
         assert_eq!(redacted_message(&Firewall::new(), "step 1 of 3", "step 2 of 3"), "step 2 of 3");
+        let next =
+            redacted_message(&Firewall::new(), "mail to jane.roe@corp.example.com", "Done, 2 of 3");
+        assert_eq!(next, "Done, 2 of 3", "a sentence is not a piece of an address");
         assert_eq!(
             redacted_message(&Firewall::new(), "", "a\u{1b}[2J\tb\u{202e}"),
             "a\\u{1b}[2J\\tb\\u{202e}"

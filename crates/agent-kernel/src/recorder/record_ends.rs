@@ -14,6 +14,7 @@ use super::open_call::OpenCall;
 use super::run_update::{RunUpdate, RunUpdateError};
 use super::unrecorded_ends::{EarlyEnd, UnrecordedEnd};
 use crate::cached_run::lock_run;
+use crate::error::KernelError;
 use crate::event_payload::EventPayload;
 use crate::run_state::RunDelta;
 
@@ -87,7 +88,8 @@ impl RunRecorder {
     }
 
     /// Commits the end of a call whose end nobody saw. A run that cannot be proven gets it too, on
-    /// top of its record as it is: the run stays denied, and its call keeps nothing else waiting.
+    /// top of its record as it is, and one whose record cannot be read gets it in the log alone: the
+    /// run stays denied, and its call keeps nothing else waiting.
     pub(super) async fn commit_early_end(
         &self,
         open: &OpenCall,
@@ -95,8 +97,14 @@ impl RunRecorder {
         batch: Batch,
     ) -> Result<(), RunUpdateError> {
         let unproven = |_| self.runs.unproven_slot(&open.run, self.context.ledger.as_ref());
-        let slot = self.slot(&open.run).or_else(unproven);
-        let slot = slot.map_err(|error| LedgerError::Malformed(error.to_string()))?;
+        let slot = match self.slot(&open.run).or_else(unproven) {
+            Ok(slot) => slot,
+            Err(KernelError::StoredRecord { .. }) => {
+                self.context.ledger.commit(batch).await?;
+                return Ok(());
+            }
+            Err(error) => return Err(LedgerError::Malformed(error.to_string()).into()),
+        };
         self.commit_run_update(RunUpdate::without_caller(&open.run, &slot, delta, batch)).await?;
         if let Some(session) = lock_run(&slot).and_then(|run| run.session().cloned()) {
             session.charge(open.tokens);

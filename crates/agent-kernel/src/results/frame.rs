@@ -11,7 +11,7 @@ use super::call_end::{CallEnd, CallFailure, error_code, tool_result_of};
 use super::result_label;
 use crate::authorized_invocation::AuthorizedInvocation;
 use crate::driver::DriverError;
-use crate::event_payload::error_text;
+use crate::event_payload::driver_error_text;
 use crate::provenance;
 use crate::token_allotment::TokenAllotment;
 
@@ -126,7 +126,7 @@ impl ResultPipeline {
             _ => (EventKind::Outcome, ReasonCode::ExecutionFailed),
         };
         let firewall = self.result_firewall(invocation, None);
-        let message = format!("{reason}: {}", error_text(&firewall, &error.to_string()));
+        let message = format!("{reason}: {}", driver_error_text(&firewall, &error.to_string()));
         let code = error_code(error);
         let result =
             ToolResult::error(invocation.call.clone(), capability.id().clone(), code, message);

@@ -135,7 +135,7 @@ fn a_record_that_cannot_be_read_or_that_is_of_no_run() {
     let mut broken = record("run_1", 1);
     broken.1.value = b"{}".to_vec();
     let done = compared(&[call("run_1")], &[], vec![broken]);
-    assert_eq!(fault(&done), Some(("run_1", RunFault::Differs)));
+    assert_eq!(fault(&done), Some(("run_1", RunFault::Unreadable)));
     let done = compared(&[call("run_1")], &[], vec![record("run_1", 1), record("", 1)]);
     assert_eq!((done.proven, done.first_bad), (1, None), "no run of the kernel has that id");
 }

@@ -31,11 +31,11 @@ impl SignedFileReceiver {
                 &Batch::new(Durability::Disk),
                 |open, state| {
                     let moment = approval_limits::receipt_time(&policy, self.context.now());
-                    let basis = policy.basis();
                     let request = &open.request;
                     // A request of another policy accepts no votes; they go to its successor.
-                    if request.policy != basis.policy || request.contracts != basis.contracts {
-                        return Err(Rejection::RequestChanged);
+                    if let Some(changed) = Rejection::of_changed_documents(request, policy.basis())
+                    {
+                        return Err(changed);
                     }
                     let vote = verify_resolution(keys, request, state, signed, moment)?;
                     state.record(request, vote).map(|_| ())

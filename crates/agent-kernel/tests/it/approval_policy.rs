@@ -92,9 +92,28 @@ fn an_answer_to_a_request_of_another_policy_waits_for_its_successor() {
     let id = desk.held(&push()).request.id;
     let file = desk.say(&id, ResolutionVerdict::Granted, "alice", ALICE);
     let desk = desk.restarted(wider());
-    assert_eq!(rejected(desk.receive(&file)), "request_changed");
+    assert_eq!(rejected(desk.receive(&file)), "policy_changed");
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert_eq!(desk.world.executed(), 0);
+}
+
+#[test]
+fn a_rejected_answer_says_which_document_changed() {
+    let contract = "[capabilities.\"x.y\"]\neffects = \"read_local\"\n";
+    for (rules, contracts, what) in [
+        (OTHER_RULE, "", "the policy has changed"),
+        ("", contract, "the contracts have changed"),
+        (OTHER_RULE, contract, "the policy and the contracts have changed"),
+    ] {
+        let desk = Desk::new();
+        let id = desk.held(&push()).request.id;
+        let file = desk.say(&id, ResolutionVerdict::Granted, "alice", ALICE);
+        let desk = desk.restarted(documents(&format!("{RULES}{rules}"), contracts));
+        let SignedFileOutcome::Rejected { detail, .. } = desk.receive(&file) else {
+            panic!("{what}")
+        };
+        assert!(detail.starts_with(what), "{detail}");
+    }
 }
 
 #[test]

@@ -209,6 +209,26 @@ fn what_is_copied_from_a_masked_view_is_what_stood_there() {
 }
 
 #[test]
+fn what_a_driver_has_masked_in_an_error_stays_as_it_is_and_no_mask_is_forged() {
+    let world = World::with(
+        memory(),
+        Arc::new(ManualClock::new(START)),
+        documents("office"),
+        Ports::default(),
+    );
+    let said = "it ended; [REDACTED] of jane.roe@corp.example.org, [EMAIL_1] and [EMAIL_9]";
+    world.answering(draft("files.read", Effects::READ_LOCAL), move |_| {
+        Err(DriverError::Unavailable(said.to_owned()))
+    });
+    let done = world.call(&world.run(), &ana(), &Asked::new("files.read"));
+    let message = done.result.unwrap().error_message;
+    assert!(
+        message.ends_with("it ended; [REDACTED] of [EMAIL_1], [LOOKALIKE_1] and [LOOKALIKE_2]"),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_mask_of_a_number_or_a_nested_text_is_that_value_again() {
     let office = Office::new();
     let rows = json!([

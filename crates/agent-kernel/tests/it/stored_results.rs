@@ -14,7 +14,7 @@ use weaver_policy::{Effect, Policy, Rule};
 use weaver_types::ledger::{Batch, BlobId, BlobStore, Durability, Ledger, Namespace, RecordWrite};
 use weaver_types::{
     Clock, Constraints, Effects, Frame, HandleId, ManualClock, OsRandom, RawResult, ReasonCode,
-    RunContext, RunSettings, Tenant,
+    Remedy, RunContext, RunSettings, Tenant, Verdict,
 };
 
 use crate::support::{
@@ -96,6 +96,28 @@ fn id_of(frame: &Frame) -> HandleId {
 fn table(done: &Invocation) -> Value {
     assert!(succeeded(done), "{done:?}");
     json!(done.result.as_ref().unwrap().data.as_ref().unwrap().table)
+}
+
+#[test]
+fn a_malformed_query_of_a_result_is_an_error_in_the_arguments_and_no_denial() {
+    let desk = desk(HandleBudget::default());
+    let id = id_of(&desk.call(60));
+    for (query, hint) in [
+        (json!({"view": "rows"}), "view"),
+        (json!({"sort": ["nothing"]}), "nothing"),
+        (json!({"view": "get", "args": {"path": "a..b"}}), "`path`"),
+    ] {
+        let done = desk.ask(&id, query.clone());
+        let reason = done.decision.primary_reason();
+        assert_eq!(
+            (done.decision.verdict(), reason),
+            (Verdict::Ask, ReasonCode::InvalidConstraint),
+            "{query}"
+        );
+        assert!(done.decision.detail().contains(hint), "{}", done.decision.detail());
+        let remedy = done.decision.obstacles().next().map(|one| one.discharge.clone());
+        assert_eq!(remedy, Some(Remedy::Arguments), "{query}");
+    }
 }
 
 #[test]

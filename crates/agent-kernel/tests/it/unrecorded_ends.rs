@@ -146,3 +146,32 @@ fn a_kernel_opens_where_the_run_of_an_open_call_was_edited_and_finds_it_still() 
     assert_ne!(fold(ledger.as_ref(), &run.run_id), whole);
     opens_without_the_run(&ledger, &run);
 }
+
+#[test]
+fn a_kernel_opens_where_the_record_of_the_run_of_an_open_call_cannot_be_read() {
+    for value in [&b"{}"[..], b"not a record", b"{\"v\":2}"] {
+        let (ledger, run) = died_in_a_call();
+        let key = RecordKey::new(Tenant::default(), Namespace::Run, run.run_id.as_str());
+        let mut batch = Batch::new(Durability::Os);
+        batch.put.push(RecordWrite { key: key.clone(), value: value.to_vec(), expires_at: None });
+        block_on(ledger.commit(batch)).unwrap();
+        opens_without_the_run(&ledger, &run);
+        assert_eq!(ledger.read(&key).unwrap().unwrap().value, value, "it is kept as it is");
+        let found = found(ledger.as_ref()).unwrap();
+        assert!(found.contains(run.run_id.as_str()) && found.contains("cannot be read"), "{found}");
+        let world = World::on(Arc::clone(&ledger), open_policy());
+        world.tool("fs.write", Effects::WRITE_LOCAL);
+        let denied = world.call(&run, &ana(), &Asked::new("fs.write"));
+        let said = denied.decision.detail().to_owned();
+        for part in [
+            run.run_id.as_str(),
+            "cannot be read",
+            "begin another run",
+            "`weaver approve end-run",
+            "`weaver trace verify`",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+        assert_eq!(world.executed(), 0);
+    }
+}

@@ -50,6 +50,7 @@ pub(super) fn rejection_failure(rejection: &Rejection) -> Failure {
             (Exit::Invalid, "approve.too_early", "set the clock of this machine right")
         }
         Rejection::RequestChanged => (Exit::Invalid, "approve.request_changed", LIST_REQUESTS),
+        Rejection::PolicyChanged { .. } => (Exit::Invalid, "approve.policy_changed", LIST_REQUESTS),
         Rejection::WrongLog => (
             Exit::Invalid,
             "approve.wrong_log",

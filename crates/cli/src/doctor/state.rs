@@ -15,6 +15,7 @@ use super::CheckContext;
 use super::health_check::HealthCheck;
 use crate::connect::{self, GatewayConnections};
 use crate::output;
+use crate::trace::compare_runs_with_log;
 
 /// The largest log, in events, that is verified while the user waits.
 const MAX_EVENTS_TO_VERIFY: u64 = 100_000;
@@ -92,6 +93,7 @@ fn log_checks(context: &CheckContext) -> Vec<HealthCheck> {
                     let next = "set the clock; rates and times of approvals depend on it";
                     HealthCheck::bad("clock", finding, next)
                 }));
+                found.extend(runs_check(&reader));
             }
             Err(error) => {
                 let finding = format!("it does not verify: {error}");
@@ -103,6 +105,17 @@ fn log_checks(context: &CheckContext) -> Vec<HealthCheck> {
     }
     found.extend(checkpoint_checks(context, &reader));
     found
+}
+
+/// Checks the stored states of runs against the log, whose events are few enough.
+fn runs_check(reader: &Reader) -> Option<HealthCheck> {
+    let next = "its calls are denied; `weaver approve end-run RUN` lets its client begin another; \
+                find out who wrote the file";
+    let finding = match compare_runs_with_log(reader) {
+        Ok(runs) => runs.first_bad?.to_string(),
+        Err(error) => format!("they cannot be compared with the log: {error}"),
+    };
+    Some(HealthCheck::bad("runs", escape::line(&finding), next))
 }
 
 fn checkpoint_checks(context: &CheckContext, reader: &Reader) -> Vec<HealthCheck> {

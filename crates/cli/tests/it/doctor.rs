@@ -1,6 +1,9 @@
 //! `weaver doctor`: what it finds of a gateway that is well, and of each thing that is not.
 
 use serde_json::{Value, json};
+use weaver_trace_store::{OpenOptions, SqliteLedger};
+use weaver_types::Tenant;
+use weaver_types::ledger::{Batch, Durability, Ledger as _, Namespace, RecordKey, RecordWrite};
 
 use crate::client::{Client, folder};
 use crate::support::{Folder, weaver};
@@ -77,6 +80,31 @@ fn a_log_that_was_changed_does_not_verify() {
     assert!(!places.is_empty());
     std::fs::write(&path, bytes).unwrap();
     is_bad(&folder, "log", "does not verify");
+}
+
+#[test]
+fn a_run_whose_record_cannot_be_read_is_named() {
+    let folder = folder(&[("good", "good")], "", "");
+    let mut client = Client::start(&folder).shaken();
+    assert!(!client.execute("good.people", json!({})).0);
+    client.finish();
+    weaver(&["stop", "--config", &folder.arg("weaver.toml")]);
+    assert!(of(&examine(&folder).1, "runs").is_null(), "nothing is wrong with them");
+    let ledger =
+        SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
+    let (run, _) = ledger.list(&Tenant::default(), Namespace::Run, None, 1).unwrap().remove(0);
+    let key = RecordKey::new(Tenant::default(), Namespace::Run, run.as_str());
+    let mut batch = Batch::new(Durability::Disk);
+    batch.put.push(RecordWrite { key, value: b"{}".to_vec(), expires_at: None });
+    ledger.commit(batch).wait().unwrap();
+    drop(ledger);
+    is_bad(&folder, "runs", &run);
+    // The client is still in that run.
+    let mut client = Client::start(&folder).shaken();
+    let (is_error, body) = client.execute("good.people", json!({}));
+    let message = body["message"].as_str().unwrap();
+    assert!(is_error && message.contains(&format!("weaver approve end-run {run}")), "{body}");
+    client.finish();
 }
 
 #[cfg(target_os = "linux")]

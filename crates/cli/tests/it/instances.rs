@@ -455,3 +455,22 @@ fn subscriptions_are_decided_again_under_another_policy() {
     assert_eq!(updated(&mut client), g, "what changed at the other one came first");
     client.finish();
 }
+
+/// A level stays for as long as a client wants it. The server is asked once again, for the least.
+#[test]
+fn the_log_level_of_a_server_is_put_back_when_the_client_that_wanted_it_goes() {
+    let gateway = Remembering::new("features", "instances = \"shared\"");
+    let (mut one, mut other) = (gateway.client(), gateway.client());
+    let mut reader = gateway.client();
+    set_level(&mut one, "error");
+    until("the first level is set", || state(&mut reader)["level"] == "error");
+    set_level(&mut other, "debug");
+    until("the lower one is set", || state(&mut reader)["level"] == "debug");
+    set_level(&mut other, "info");
+    until("a client raises its own", || state(&mut reader)["level"] == "info");
+    other.finish();
+    until("the first one is back", || state(&mut reader)["level"] == "error");
+    one.finish();
+    until("nobody wants any", || state(&mut reader)["level"] == "emergency");
+    reader.finish();
+}

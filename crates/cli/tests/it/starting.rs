@@ -24,6 +24,14 @@ fn a_search_waits_for_a_server_that_starts_slowly() {
 }
 
 #[test]
+fn the_first_list_waits_for_a_server_that_starts_slowly() {
+    let folder = folder(&[("s", "late")], "[gateway]\nmode = \"proxy\"", "");
+    let mut client = Client::open(&folder);
+    assert!(names(&client.tools()).contains(&"s__echo".to_owned()));
+    client.finish();
+}
+
+#[test]
 fn a_server_that_fails_at_first_is_tried_again_and_its_tools_are_told() {
     let folder = folder(&[("s", "second")], "[gateway]\nmode = \"proxy\"", "");
     let mut client = Client::open(&folder);

@@ -180,7 +180,10 @@ pub enum McpError {
         retry_in: Duration,
     },
     /// The encoded request exceeds the size limit of a message.
-    #[error("upstream `{upstream}`: the request to `{method}` has {bytes} bytes, over the limit")]
+    #[error(
+        "upstream `{upstream}`: the request to `{method}` has {bytes} bytes, over the {limit} that \
+         `message_kb` under `limits` of its server allows; send less, or raise that limit"
+    )]
     RequestTooLarge {
         /// Name of the upstream.
         upstream: String,
@@ -188,6 +191,8 @@ pub enum McpError {
         method: &'static str,
         /// Length of the encoded request.
         bytes: usize,
+        /// The limit that it exceeds.
+        limit: usize,
     },
     /// The server's message breaks the protocol.
     #[error("upstream `{upstream}`: the answer is refused: {fault}")]

@@ -67,7 +67,10 @@ impl MessageFault {
         match self {
             Self::DuplicateKey => "an object names the same key twice",
             Self::TooDeep => "it is nested deeper than 128 levels",
-            Self::LineTooLong => "it is longer than the configured limit",
+            Self::LineTooLong => {
+                "it is longer than `message_kb` under `limits` of its server allows; ask for less, \
+                 or raise that limit"
+            }
             Self::InvalidJson => "it is not valid json",
             Self::InvalidValue => "it holds a number or a string that cannot be represented",
             Self::MissingVersion => "`jsonrpc` is not `2.0`",

@@ -278,9 +278,10 @@ impl RpcChannel {
         }
         let message = json!({"jsonrpc": "2.0", "id": id, "method": ask.method, "params": params});
         let body = message.to_string().into_bytes();
-        if body.len() > self.config.limits.message_bytes {
+        let limit = self.config.limits.message_bytes;
+        if body.len() > limit {
             let (upstream, bytes) = (self.config.name.clone(), body.len());
-            return Err(McpError::RequestTooLarge { upstream, method: ask.method, bytes });
+            return Err(McpError::RequestTooLarge { upstream, method: ask.method, bytes, limit });
         }
         Ok(body)
     }

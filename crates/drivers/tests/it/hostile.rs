@@ -127,6 +127,11 @@ async fn an_oversize_line_fails_its_call_only() {
         let arguments = json!({"size": 5_000_000, "id_last": id_last});
         let error = connection.call(request("oversize", arguments)).await.unwrap_err();
         assert_eq!(error.code(), "mcp.line_too_long", "{id_last}");
+        let said = error.to_string();
+        assert!(
+            said.contains("`message_kb` under `limits`") && said.contains("ask for less"),
+            "{said}"
+        );
         assert_serves(&connection).await;
     }
     let (held, big) = tokio::join!(connection.call(request("hold", json!({}))), async {
@@ -137,10 +142,10 @@ async fn an_oversize_line_fails_its_call_only() {
     assert_eq!(big.unwrap_err().code(), "mcp.line_too_long");
     assert!(matches!(held, Ok(CallOutcome::Complete(_))));
     let large = json!({"text": "x".repeat(200_000)});
-    assert_eq!(
-        connection.call(request("echo", large)).await.unwrap_err().code(),
-        "mcp.request_too_large"
-    );
+    let error = connection.call(request("echo", large)).await.unwrap_err();
+    assert_eq!(error.code(), "mcp.request_too_large");
+    let said = error.to_string();
+    assert!(said.contains("over the 100000 that `message_kb` under `limits`"), "{said}");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@
 //! of them is then cut according to its format, see [`excerpt`].
 
 mod block_budgets;
+mod block_continuation;
 mod block_excerpt;
 mod blocks;
 mod cut_text;
@@ -21,6 +22,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 use weaver_types::{ContentBlocks, Frame, RawContent, RawResult, StructuredContent, Warning};
 
+use self::block_continuation::CutBlock;
 use super::build::empty_frame;
 use crate::content::{Content, Shape};
 use crate::redact::Redactor;
@@ -198,16 +200,19 @@ fn fill_excerpts(
         let excerpt = excerpt::of_content(redactor, limits, &request, masker)?;
         frame.content.push(json!({ "type": "text", "text": excerpt.text }));
         shown_text.get_or_insert(excerpt.text);
+        let is_cut = excerpt.note.is_some() || excerpt.rest.is_some();
         cut.notes.extend(excerpt.note);
-        excerpt.rest.map(|rest| rest.into_first_query(has_json_views))
+        Some((is_cut, excerpt.rest))
     };
-    let mut next = None;
+    let mut single_rest = None;
+    let mut cut_blocks = Vec::new();
     let (mut withheld_blocks, mut unshown_blocks) = (0, 0);
     let mut other_notes = Vec::new();
     let mut has_extra_fields = false;
-    for (block, share) in shown_blocks.into_iter().zip(shares) {
+    for (index, (block, share)) in shown_blocks.into_iter().zip(shares).enumerate() {
         if share.tokens == 0 && blocks::text_bytes(&block) > 0 {
             unshown_blocks += 1;
+            cut_blocks.push(CutBlock { index, rest: None });
             continue;
         }
         let Some(text) = block.get("text").and_then(Value::as_str) else {
@@ -215,6 +220,7 @@ fn fill_excerpts(
                 let (block, note) =
                     block_excerpt::of_masked_block(block.into_owned(), share, limits);
                 frame.content.push(block);
+                cut_blocks.extend(note.is_some().then_some(CutBlock { index, rest: None }));
                 other_notes.extend(note);
             } else {
                 withheld_blocks += 1;
@@ -224,13 +230,20 @@ fn fill_excerpts(
         has_extra_fields |= blocks::readable_texts(&block).len() > 1;
         let content =
             if single { Content::read_tabular(&raw.content) } else { Content::from_text(text) };
-        let found = show(&content, share, frame, masker);
-        next = next.or(found.filter(|_| single));
+        let Some((is_cut, rest)) = show(&content, share, frame, masker) else { continue };
+        match single {
+            true => single_rest = single_rest.or(rest),
+            false => cut_blocks.extend(is_cut.then_some(CutBlock { index, rest })),
+        }
     }
     if let Some(share) = content_share {
-        next = show(&Content::read_tabular(&raw.content), share, frame, masker);
+        let shown = show(&Content::read_tabular(&raw.content), share, frame, masker);
+        single_rest = shown.and_then(|(_, rest)| rest);
     }
-    cut.next = next;
+    cut.next = match single || is_separate {
+        true => single_rest.map(|rest| rest.into_first_query(has_json_views)),
+        false => block_continuation::next_query(redactor, raw, limits, cut_blocks),
+    };
     cut.notes.extend(other_notes);
     cut.notes.extend(has_extra_fields.then(|| "Fields next to a text are not shown.".to_owned()));
     cut.notes.extend(

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use weaver_text::suggest::nearest;
 use weaver_types::ValueFamily;
 
-use super::RunMasks;
 use super::anchor_matcher::AnchorMatcher;
 use super::disclosure::Disclosure;
 use super::mask_table::{DisclosedValues, FIELD_KIND, LOOKALIKE_KIND};
@@ -22,6 +21,7 @@ use super::scan_window::ScanWindow;
 use super::scanner::{ScanHit, ScanRule, Scanner};
 use super::token_run;
 use super::work_meter;
+use super::{Lookalikes, RunMasks};
 use crate::injection;
 
 /// How far from a value the text can influence whether it is found, in bytes; except for values
@@ -88,8 +88,8 @@ pub(crate) struct ActiveRules<'e> {
     disclosure: &'e Disclosure,
     /// Values that were disclosed to calls.
     disclosed_values: Option<&'e DisclosedValues>,
-    /// Whether text that looks like a mask is masked.
-    pub(crate) masks_lookalikes: bool,
+    /// Which text that looks like a mask is masked.
+    pub(crate) lookalikes: Lookalikes,
 }
 
 /// Pseudo-rules for text that is masked unread: overlong runs, and text with more encodings than
@@ -147,7 +147,8 @@ impl DetectionEngine {
 
     /// These rules without those whose values the reader may see.
     pub(crate) fn with_disclosure<'e>(&'e self, disclosure: &'e Disclosure) -> ActiveRules<'e> {
-        ActiveRules { engine: self, disclosure, disclosed_values: None, masks_lookalikes: false }
+        let lookalikes = Lookalikes::None;
+        ActiveRules { engine: self, disclosure, disclosed_values: None, lookalikes }
     }
 
     /// All rules.
@@ -228,7 +229,7 @@ impl<'e> ActiveRules<'e> {
     pub(crate) fn with_masks(self, masks: &'e RunMasks) -> Self {
         Self {
             disclosed_values: masks.disclosed_values.as_deref(),
-            masks_lookalikes: masks.masks_lookalikes,
+            lookalikes: masks.lookalikes,
             ..self
         }
     }

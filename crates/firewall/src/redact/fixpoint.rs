@@ -18,6 +18,7 @@ use super::engine::{
 };
 use super::mask_collapsed_text::{MaskCollapsedText, existing_masks};
 use super::scan_window::ScanWindow;
+use super::{Lookalikes, MASK};
 
 /// The most rounds.
 const MAX_ROUNDS: usize = 5;
@@ -52,7 +53,13 @@ pub(crate) fn find_values(
     masked: &[Range<usize>],
 ) -> Vec<Detection> {
     let mut barriers = existing_masks(text, |kind| rules.engine.is_known_kind(kind));
-    let lookalikes = if rules.masks_lookalikes { barriers.clone() } else { Vec::new() };
+    let mut lookalikes = match rules.lookalikes {
+        Lookalikes::All | Lookalikes::AllButPlain => barriers.clone(),
+        Lookalikes::None => Vec::new(),
+    };
+    if rules.lookalikes == Lookalikes::AllButPlain {
+        lookalikes.retain(|range| text.get(range.clone()) != Some(MASK));
+    }
     if !masked.is_empty() {
         barriers.extend_from_slice(masked);
         barriers = merge_overlaps(barriers);

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::engine::ActiveRules;
 use super::incremental_scanner::{IncrementalScanner, RedactionSink};
 use super::{MASK, Redactor, ValueForm, fixpoint};
 
@@ -172,13 +173,20 @@ impl Redactor {
     }
 
     /// Redacts a text that follows `before`. The rest of a value that began there gets a mask of
-    /// its own.
+    /// its own. A word after an address that was whole is no rest of it: the text is another one.
     pub(crate) fn redact_continued(&self, before: &str, text: &str) -> String {
         let Some(rules) = self.active_rules() else { return MASK.to_owned() };
         let whole = [before, text].concat();
         let mut parts = self.parts_of_field(text);
         for found in fixpoint::find_values(rules, &whole, &[]) {
             if found.range.end <= before.len() {
+                continue;
+            }
+            let rest = whole.get(before.len()..found.range.end).unwrap_or_default();
+            if self.is_email(found.rule)
+                && rest.bytes().all(|b| b.is_ascii_alphabetic())
+                && self.ends_with_email(rules, before, found.range.start)
+            {
                 continue;
             }
             let start = found.range.start.saturating_sub(before.len());
@@ -191,6 +199,17 @@ impl Redactor {
             parts.push(MaskedPart::new(range, Some(value), found.rule));
         }
         self.write_parts(text, parts, |_| {})
+    }
+
+    fn is_email(&self, rule: usize) -> bool {
+        &**self.kind_of_rule(rule) == "email"
+    }
+
+    /// True if an address that begins there is whole at the end of the text.
+    fn ends_with_email(&self, rules: ActiveRules<'_>, text: &str, start: usize) -> bool {
+        let found = fixpoint::find_values(rules, text, &[]);
+        let whole = start..text.len();
+        found.iter().any(|found| found.range == whole && self.is_email(found.rule))
     }
 
     fn parts_of_field(&self, text: &str) -> Vec<MaskedPart> {

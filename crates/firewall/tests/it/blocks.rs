@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use weaver_firewall::{Firewall, FrameSpec, MaskTable};
 use weaver_types::{Constraints, Frame, RawResult};
 
-use crate::auto::{auto, laid_out, text_of, within};
+use crate::auto::{ask, auto, laid_out, text_of, within};
 use crate::support::{FIREWALL, warned};
 
 fn text(text: &str) -> Value {
@@ -211,4 +211,75 @@ fn bytes_pass_as_a_picture_only_where_they_are_bytes() {
             assert_eq!(is_same, passes, "{shown}");
         }
     }
+}
+
+/// The answers that follow from the first frame on.
+fn pages(raw: &RawResult, frame: &Frame) -> (Vec<Value>, String) {
+    let (mut queries, mut text) = (Vec::new(), String::new());
+    let mut next = frame.next.clone();
+    while let Some(query) = next {
+        assert!(queries.len() < 100 && !queries.contains(&query), "{query} comes again");
+        let page = ask(raw, &query).unwrap();
+        text.push_str(&text_of(&page));
+        queries.push(query);
+        next = page.next;
+    }
+    (queries, text)
+}
+
+#[test]
+fn of_several_blocks_the_next_step_shows_what_is_left_of_the_one_that_is_cut() {
+    let lines: String = (0..3_000).map(|n| format!("line {n}\n")).collect();
+    let long = "word ".repeat(9_000);
+    for (blocks, cut, view) in [
+        (json!([text("found it"), text(&lines)]), 1, "lines"),
+        (json!([text(&lines), text("that is all")]), 0, "lines"),
+        (json!([text("found it"), text(&long), text("that is all")]), 1, "chars"),
+    ] {
+        let raw = laid_out(blocks, None);
+        let frame = within(&raw, 2_000);
+        let next = frame.next.clone().unwrap();
+        assert_eq!(next["view"], view, "{next}");
+        assert_eq!(next["args"]["path"], format!("content[{cut}].text"), "{next}");
+        let shown = frame.content[cut]["text"].as_str().unwrap();
+        let (before, rest) = shown.split_once('…').unwrap();
+        let after = rest.rsplit_once('…').unwrap().1.trim_start_matches('\n');
+        let middle = pages(&raw, &frame).1;
+        let whole = if view == "lines" { &lines } else { &long };
+        let squeezed = |text: &str| text.replace('\n', "");
+        assert_eq!(squeezed(&format!("{before}{middle}{after}")), squeezed(whole), "{next}");
+    }
+}
+
+#[test]
+fn of_several_blocks_that_are_cut_the_next_step_shows_all_from_the_first_of_them_on() {
+    let lines = |name: &str| -> String { (0..3_000).map(|n| format!("{name} {n}\n")).collect() };
+    let rows: Vec<Value> = (0..2_000).map(|n| json!({ "row": n })).collect();
+    let rows = json!(rows).to_string();
+    let many: Vec<Value> =
+        (0..400).map(|n| text(&format!("block {n} {}", "x".repeat(90)))).collect();
+    for (blocks, path, last) in [
+        (json!([text("found"), text(&lines("a")), text(&lines("b"))]), "content[1:]", "b 2999"),
+        (json!([text(&lines("a")), text("and"), text(&lines("b"))]), "content", "b 2999"),
+        (json!([text("found"), text(&rows)]), "content[1:]", "1999"),
+        (json!(many), "content", "block 399"),
+    ] {
+        let raw = laid_out(blocks, None);
+        let frame = within(&raw, 2_000);
+        let next = frame.next.clone().unwrap();
+        assert_eq!(next, json!({ "view": "get", "args": { "path": path } }));
+        let (_, all) = pages(&raw, &frame);
+        assert!(all.contains(last), "{last} is never shown");
+    }
+}
+
+#[test]
+fn blocks_that_are_not_stored_as_they_are_shown_have_no_next_step() {
+    let lines: String = (0..3_000).map(|n| format!("line {n}\n")).collect();
+    let blocks = json!([text("found it"), text(&lines)]);
+    let stored = RawResult {
+        blocks: laid_out(blocks, None).blocks,
+        ..RawResult::json(json!({ "rows": 1 }))
+    };
+    assert_eq!(within(&stored, 2_000).next, None);
 }

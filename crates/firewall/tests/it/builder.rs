@@ -78,6 +78,16 @@ fn a_text_that_follows_on_another_is_masked_by_what_stands_before_it() {
         ("", "bob@corp.com", "[REDACTED]"),
         ("plain ", "words", "words"),
         ("ann@corp.com ", "bob@corp.com, eve@corp.com", "[REDACTED], [REDACTED]"),
+        // A word after a whole address is none of it, unless it could be.
+        ("mail bob@corp.com", "Done", "Done"),
+        ("mail bob@corp.com", "done: 3 of 5", "done: 3 of 5"),
+        ("mail bob@corp.com", "Sending to eve@corp.com", "Sending to [REDACTED]"),
+        ("mail bob@corp.co", "m, and on", "m, and on"),
+        ("mail bob@corp.exa", "mple.com and on", "[REDACTED] and on"),
+        ("mail bob@corp.example", ".com and on", "[REDACTED] and on"),
+        ("mail bob", "@corp.com and on", "[REDACTED] and on"),
+        ("mail bob@corp.com", "7 done", "7 done"),
+        ("password=hunter2", "Sunny and on", "[REDACTED] and on"),
     ] {
         assert_eq!(FIREWALL.redact_continued(before, text), shown, "{before}|{text}");
     }

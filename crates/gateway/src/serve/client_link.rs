@@ -67,6 +67,8 @@ pub(crate) enum QuestionStream<'a> {
 struct LinkState {
     /// The lowest level of log messages it asked for (legacy era).
     log_level: Option<LogLevel>,
+    /// The lowest level that one of its requests asked for (modern era).
+    requested_log_level: Option<LogLevel>,
     /// The questions in flight, by request id.
     pending_questions: BTreeMap<String, oneshot::Sender<Result<Value, RpcError>>>,
 }
@@ -144,6 +146,26 @@ impl ClientLink {
     /// The lowest level of log messages it asked for (legacy era).
     pub(crate) fn log_level(&self) -> Option<LogLevel> {
         self.state().log_level
+    }
+
+    /// Notes the level of log messages that a request asks for (modern era).
+    pub(crate) fn note_requested_log_level(&self, level: LogLevel) {
+        let mut state = self.state();
+        let lowest = state.requested_log_level.map_or(level, |lowest| lowest.min(level));
+        state.requested_log_level = Some(lowest);
+    }
+
+    /// The lowest level of log messages that it wants; `None` where it wants none.
+    pub(crate) fn wanted_log_level(&self) -> Option<LogLevel> {
+        let state = self.state();
+        state.log_level.into_iter().chain(state.requested_log_level).min()
+    }
+
+    /// Forgets which log messages it wants. True where it wanted some.
+    pub(crate) fn take_log_levels(&self) -> bool {
+        let mut state = self.state();
+        let levels = [state.log_level.take(), state.requested_log_level.take()];
+        levels.iter().any(Option::is_some)
     }
 
     /// Notes that a request asked for log messages.

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use weaver_drivers::mcp::LogLevel;
 use weaver_types::{RunId, UpstreamName};
 
 use super::audience::Audience;
@@ -177,6 +178,12 @@ impl ConnectedClients {
                 run.and_then(|run| self.run_clients.folder_of(run)).as_ref() == Some(folder)
             }
         }
+    }
+
+    /// The lowest level of log messages that a connected client wants; `None` where none does.
+    pub(crate) fn wanted_log_level(&self) -> Option<LogLevel> {
+        let table = self.lock();
+        table.connected.iter().filter_map(|client| client.link.wanted_log_level()).min()
     }
 
     /// What the connected clients watch at a server, with their runs.

@@ -128,9 +128,10 @@ impl Session {
         if era == Era::Modern
             && let Some(level) = log_level(&request.params)?
         {
+            client.link.note_requested_log_level(level);
             // Not awaited: a server that is slow to set a level delays nothing else.
             let gateway = Arc::clone(&client.gateway);
-            tokio::spawn(async move { feature_methods::request_log_level(&gateway, level).await });
+            tokio::spawn(async move { feature_methods::sync_log_levels(&gateway).await });
         }
         let is_open = era == Era::Modern || self.has_answered_initialize.load(Ordering::Acquire);
         match request.method.as_str() {

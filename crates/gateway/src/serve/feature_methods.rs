@@ -84,12 +84,12 @@ async fn set_level(client: &Client, request: &FeatureRequest) -> Result<Value, R
     let level =
         level.map_err(|problem| RpcError::new(code::INVALID_PARAMS, problem.to_string()))?;
     client.link.set_log_level(level);
-    request_log_level(&client.gateway, level).await;
+    sync_log_levels(&client.gateway).await;
     Ok(json!({}))
 }
 
-/// Requests log messages from this level on from all servers, unless a lower level is set already.
-pub(crate) async fn request_log_level(gateway: &Gateway, level: LogLevel) {
-    let all = gateway.upstreams.servers().map(|upstream| upstream.request_log_level(level));
+/// Requests those log messages from all servers that the connected clients want.
+pub(crate) async fn sync_log_levels(gateway: &Gateway) {
+    let all = gateway.upstreams.servers().map(|upstream| upstream.sync_log_level());
     futures_util::future::join_all(all).await;
 }

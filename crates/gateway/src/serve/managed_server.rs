@@ -79,8 +79,8 @@ pub(crate) struct ManagedServer {
     connected_clients: ConnectedClients,
     /// What its instances are subscribed to.
     subscriptions: tokio::sync::Mutex<PlacedSubscriptions>,
-    /// The lowest level of log messages that a client wants.
-    log_level: Mutex<Option<LogLevel>>,
+    /// The lowest level of log messages that a client wants, as the server was told last.
+    log_level: tokio::sync::Mutex<Option<LogLevel>>,
     /// Counts finished polls.
     polls: watch::Sender<u64>,
     /// True once the first attempt to connect has ended.
@@ -154,7 +154,7 @@ impl ManagedServer {
             relays: Arc::clone(relays),
             connected_clients: (*connected_clients).clone(),
             subscriptions: tokio::sync::Mutex::default(),
-            log_level: Mutex::default(),
+            log_level: tokio::sync::Mutex::default(),
             polls: watch::Sender::new(0),
             first_attempt_done: watch::Sender::new(false),
             closing: (*closing).clone(),

@@ -12,6 +12,7 @@ use weaver_text::escape;
 use super::client::Client;
 use super::client_link::{ClientLink, ResourceUpdateTarget};
 use super::connected_clients::ClientRegistration;
+use super::feature_methods;
 use super::feature_snapshot::ResourceAddress;
 use super::gateway::Gateway;
 use super::lines::{self, Outbox};
@@ -51,12 +52,16 @@ impl NoticeForwarder {
         Self { gateway, link, task, _connected: connected }
     }
 
-    /// Stops forwarding, and ends the client's subscriptions.
+    /// Stops forwarding, and ends the client's subscriptions and its wish for log messages.
     pub(crate) fn end(self) {
         self.task.abort();
         self.gateway
             .upstreams
             .sync_subscriptions_of(&self.link.subscriptions.take_all_subscriptions());
+        if self.link.take_log_levels() {
+            let gateway = Arc::clone(&self.gateway);
+            tokio::spawn(async move { feature_methods::sync_log_levels(&gateway).await });
+        }
     }
 }
 

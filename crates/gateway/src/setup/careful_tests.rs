@@ -37,8 +37,8 @@ fn listed(server: &str) -> (UpstreamName, Vec<ListedFeature>) {
     (UpstreamName::parse(server).unwrap(), tools.collect())
 }
 
-/// The documents of a posture for these servers.
-fn set(posture: Posture, servers: &[&str]) -> PolicySet {
+/// The texts of the documents of a posture for these servers.
+fn draft(posture: Posture, servers: &[&str]) -> GatewayDraft {
     let folders = ServerFolders::from([
         ("filesystem".to_owned(), vec![WORK.to_owned()]),
         ("git".to_owned(), vec![path("app")]),
@@ -48,7 +48,12 @@ fn set(posture: Posture, servers: &[&str]) -> PolicySet {
     assert_eq!(problems, Vec::<String>::new());
     let key = SigningKey::from_seed([7; 32]).public();
     let keys = PublicKeys { root: &key, owner: &SigningKey::from_seed([8; 32]).public() };
-    let draft = GatewayDraft::from_review(&Selection::default(), &review, keys);
+    GatewayDraft::from_review(&Selection::default(), &review, keys)
+}
+
+/// The documents of a posture for these servers.
+fn set(posture: Posture, servers: &[&str]) -> PolicySet {
+    let draft = draft(posture, servers);
     let sources = DocumentSources {
         policy: DocumentSource::unsigned("policy.toml", &draft.policy),
         contracts: DocumentSource::unsigned("contracts.toml", &draft.contracts),
@@ -254,5 +259,26 @@ fn locked_holds_everything() {
     let set = set(Posture::Locked, &SERVERS);
     for (id, arguments) in ordinary() {
         assert_eq!(verdict(&set, id, &arguments), Verdict::Hold, "{id} {arguments}");
+    }
+}
+
+#[test]
+fn the_policy_lists_the_sensitive_places_once() {
+    for posture in [Posture::Observe, Posture::Careful] {
+        let policy = draft(posture, &SERVERS).policy;
+        assert_eq!(policy.matches("\"*/.ssh*\"").count(), 1, "{policy}");
+        assert!(policy.matches("{ list = \"sensitive-places\" }").count() > 1, "{policy}");
+    }
+    let mut listed = weaver_policy_analysis::propose::sensitive_paths();
+    listed.sort();
+    let set = set(Posture::Careful, &SERVERS);
+    let rules = set.policy().rules.iter().filter(|rule| rule.name.starts_with("sensitive-places"));
+    let tests = rules.flat_map(|rule| &rule.matches.any).flat_map(|any| &any.arguments);
+    let lists: Vec<_> = tests.map(|test| test.any_path.clone()).collect();
+    assert!(lists.len() > 1 && lists.iter().all(|list| *list == listed), "{lists:?}");
+    for policy in
+        [draft(Posture::Careful, &["time"]).policy, draft(Posture::Locked, &SERVERS).policy]
+    {
+        assert!(!policy.contains("[lists]"), "{policy}");
     }
 }

@@ -3,12 +3,18 @@
 use std::collections::BTreeSet;
 
 use weaver_policy::{Effect, MatchConditions, Pattern, Rule};
-use weaver_policy_analysis::propose::{LocalWrite, ToolDescription, local_write};
-use weaver_policy_analysis::suggest::rule_text;
+use weaver_policy_analysis::propose::{LocalWrite, ToolDescription, local_write, sensitive_paths};
+use weaver_policy_analysis::suggest::{PatternLists, rule_text_with_lists};
 use weaver_types::UpstreamName;
 
+use super::documents::toml_string;
 use super::review::ReviewRow;
 use super::selection::ServerFolders;
+
+/// The name of the rules for sensitive places, and of the list of these places.
+const SENSITIVE_PLACES: &str = "sensitive-places";
+/// The longest line of the list, in characters.
+const MAX_LINE_CHARS: usize = 100;
 
 /// A local write and the folders that its server was set up for.
 #[derive(Debug, Clone)]
@@ -63,10 +69,14 @@ pub(super) fn rules_text(rows: &[ReviewRow]) -> String {
         }
         if let Some(sensitive) = write.sensitive_paths_match() {
             let reason = "keys, start-up files and the system are not for an agent to write";
-            add("sensitive-places", reason.to_owned(), sensitive, row);
+            add(SENSITIVE_PLACES, reason.to_owned(), sensitive, row);
         }
     }
+    let lists = PatternLists::from([(SENSITIVE_PLACES.to_owned(), sensitive_paths())]);
     let mut out = String::new();
+    if shared.iter().any(|rule_group| rule_group.name == SENSITIVE_PLACES) {
+        out.push_str(&lists_text(&lists));
+    }
     for (number, rule_group) in shared.into_iter().enumerate() {
         let name = format!("{}-{}", rule_group.name, number + 1);
         let mut rule = Rule::new(name, Effect::RequireApproval);
@@ -75,7 +85,30 @@ pub(super) fn rules_text(rows: &[ReviewRow]) -> String {
         let tools = rule_group.tools.iter().filter_map(|id| Pattern::parse(id).ok());
         rule.matches.capability = tools.collect();
         out.push('\n');
-        out.push_str(&rule_text(&rule));
+        out.push_str(&rule_text_with_lists(&rule, &lists));
+    }
+    out
+}
+
+/// The text of the lists that the rules name.
+fn lists_text(lists: &PatternLists) -> String {
+    let mut out =
+        "\n# Keys, start-up files and the system. The rules below name this list.\n[lists]\n"
+            .to_owned();
+    for (name, patterns) in lists {
+        out.push_str(name);
+        out.push_str(" = [");
+        let mut line = String::new();
+        for pattern in patterns {
+            let item = format!("{},", toml_string(pattern.as_str()));
+            if line.len() + item.len() >= MAX_LINE_CHARS {
+                out.push_str(&format!("\n   {line}"));
+                line.clear();
+            }
+            line.push(' ');
+            line.push_str(&item);
+        }
+        out.push_str(&format!("\n   {line}\n]\n"));
     }
     out
 }

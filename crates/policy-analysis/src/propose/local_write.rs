@@ -31,6 +31,13 @@ const SENSITIVE_PATHS: [&str; 40] = [
     "/Library/*", "~*",
 ];
 
+/// The patterns of paths of keys, of settings that run programs, and of the system itself, as
+/// [`LocalWrite::sensitive_paths_match`] tests for them.
+#[must_use]
+pub fn sensitive_paths() -> Vec<Pattern> {
+    SENSITIVE_PATHS.iter().filter_map(|glob| Pattern::parse(glob).ok()).collect()
+}
+
 /// An argument that contains a local path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PathArgument {
@@ -169,8 +176,7 @@ impl LocalWrite {
     /// takes no paths.
     #[must_use]
     pub fn sensitive_paths_match(&self) -> Option<MatchConditions> {
-        let globs: Vec<Pattern> =
-            SENSITIVE_PATHS.iter().filter_map(|glob| Pattern::parse(glob).ok()).collect();
+        let globs = sensitive_paths();
         let sensitive = |path: &PathArgument| {
             let at = ArgumentPredicate::at(path.at.clone());
             let any_path = ArgumentPredicate { any_path: globs.clone(), ..at };

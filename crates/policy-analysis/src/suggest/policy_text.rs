@@ -1,9 +1,10 @@
 //! Writes suggested rules in the syntax of a policy document.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::Value;
-use weaver_policy::{ArgumentPredicate, Effect, MatchConditions, Rule};
+use serde_json::{Value, json};
+use weaver_policy::{ArgumentPredicate, Effect, MatchConditions, Pattern, Rule};
 use weaver_text::escape;
 
 use super::{SuggestedRule, Suggestions};
@@ -37,10 +38,20 @@ fn write_comment(out: &mut String, suggested: &SuggestedRule) {
     let _ = writeln!(out, "# From {calls}{after}. Not covered: {}.", escape::line(not_covered));
 }
 
+/// Named lists of patterns, as a policy document defines them.
+pub type PatternLists = BTreeMap<String, Vec<Pattern>>;
+
 /// Writes a rule for a policy document. Supports only what suggestions use: capabilities,
 /// principals, arguments and exclusions.
 #[must_use]
 pub fn rule_text(rule: &Rule) -> String {
+    rule_text_with_lists(rule, &PatternLists::new())
+}
+
+/// Like [`rule_text`]. Where an argument is tested for the patterns of one of these lists, the list
+/// is named instead.
+#[must_use]
+pub fn rule_text_with_lists(rule: &Rule, lists: &PatternLists) -> String {
     let effect = match rule.effect {
         Effect::Allow => "allow",
         Effect::Deny => "deny",
@@ -48,7 +59,7 @@ pub fn rule_text(rule: &Rule) -> String {
     };
     let mut out = String::from("[[rules]]\n");
     let _ = writeln!(out, "name = {}", inline_toml(&Value::from(rule.name.as_str())));
-    for (key, value) in condition_entries(&rule.matches) {
+    for (key, value) in condition_entries(&rule.matches, lists) {
         let _ = writeln!(out, "match.{key} = {value}");
     }
     let _ = writeln!(out, "effect = \"{effect}\"");
@@ -59,7 +70,10 @@ pub fn rule_text(rule: &Rule) -> String {
 }
 
 /// The keys of match conditions with their values.
-fn condition_entries(matches: &MatchConditions) -> Vec<(&'static str, String)> {
+fn condition_entries(
+    matches: &MatchConditions,
+    lists: &PatternLists,
+) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
     if !matches.capability.is_empty() {
         let ids = matches.capability.iter().map(|one| Value::from(one.as_str()));
@@ -70,16 +84,17 @@ fn condition_entries(matches: &MatchConditions) -> Vec<(&'static str, String)> {
         out.push(("principal", inline_toml(&Value::Array(ids.collect()))));
     }
     if !matches.arguments.is_empty() {
-        let all = matches.arguments.iter().filter_map(|one| serde_json::to_value(one).ok());
+        let all = matches.arguments.iter().filter_map(|one| predicate_value(one, lists));
         out.push(("arguments", inline_toml(&Value::Array(all.collect()))));
     }
     if !matches.any.is_empty() {
-        let all: Vec<String> = matches.any.iter().map(inline_conditions).collect();
+        let all: Vec<String> =
+            matches.any.iter().map(|one| inline_conditions(one, lists)).collect();
         out.push(("any", format!("[{}]", all.join(", "))));
     }
     for (key, excluded) in [("not", &matches.not), ("unless", &matches.unless)] {
         if let Some(excluded) = excluded {
-            out.push((key, inline_conditions(excluded)));
+            out.push((key, inline_conditions(excluded, lists)));
         }
     }
     out
@@ -88,7 +103,7 @@ fn condition_entries(matches: &MatchConditions) -> Vec<(&'static str, String)> {
 /// Writes match conditions on one line. Like [`rule_text`], it supports only what suggestions use.
 #[must_use]
 pub fn match_text(matches: &MatchConditions) -> String {
-    inline_conditions(matches)
+    inline_conditions(matches, &PatternLists::new())
 }
 
 /// Writes an argument predicate on one line.
@@ -97,9 +112,27 @@ pub fn predicate_text(predicate: &ArgumentPredicate) -> Option<String> {
     serde_json::to_value(predicate).ok().map(|value| inline_toml(&value))
 }
 
-fn inline_conditions(matches: &MatchConditions) -> String {
-    let members =
-        condition_entries(matches).into_iter().map(|(key, value)| format!("{key} = {value}"));
+/// A predicate as JSON, with the names of lists in place of their patterns.
+fn predicate_value(predicate: &ArgumentPredicate, lists: &PatternLists) -> Option<Value> {
+    let mut value = serde_json::to_value(predicate).ok()?;
+    let tests = [
+        ("glob", &predicate.glob),
+        ("glob_any_case", &predicate.glob_any_case),
+        ("any_path", &predicate.any_path),
+    ];
+    for (test, patterns) in tests {
+        let named = lists.iter().find(|(_, listed)| !listed.is_empty() && *listed == patterns);
+        if let (Some((name, _)), Some(tests)) = (named, value.as_object_mut()) {
+            tests.insert(test.to_owned(), json!({ "list": name }));
+        }
+    }
+    Some(value)
+}
+
+fn inline_conditions(matches: &MatchConditions, lists: &PatternLists) -> String {
+    let members = condition_entries(matches, lists)
+        .into_iter()
+        .map(|(key, value)| format!("{key} = {value}"));
     format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
 }
 

@@ -1,6 +1,8 @@
 //! Why a signed file has no effect.
 
-use weaver_types::ApprovalAuthority;
+use weaver_types::{ApprovalAuthority, DecisionBasis};
+
+use super::ApprovalRequest;
 
 /// Why a resolution, a standing approval or an operator statement is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +38,15 @@ pub enum Rejection {
     /// The request that was signed is not the one that was opened.
     #[error("the request that was signed is not the one that was opened; look at it again")]
     RequestChanged,
+    /// The request was opened under other documents than those in force.
+    #[error(
+        "{what} changed since the request was opened, so it takes no answer; answer the one that \
+         replaces it, or let the call be made again"
+    )]
+    PolicyChanged {
+        /// Which documents, in words.
+        what: &'static str,
+    },
     /// It is dated before the request was opened.
     #[error("the file is dated before the request that it answers; check the clock")]
     TooEarly,
@@ -117,6 +128,7 @@ impl Rejection {
             Self::SignatureInvalid { .. } => "signature_invalid",
             Self::WrongRequest => "wrong_request",
             Self::RequestChanged => "request_changed",
+            Self::PolicyChanged { .. } => "policy_changed",
             Self::TooEarly => "too_early",
             Self::TooLate => "too_late",
             Self::Trust => "trust",
@@ -143,6 +155,20 @@ impl Rejection {
 
     pub(super) fn unknown_approver(name: &str) -> Self {
         Self::UnknownApprover { approver: escaped_excerpt(name) }
+    }
+
+    /// The rejection of an answer to a request that was opened under other documents than these;
+    /// `None` if it was opened under them.
+    #[must_use]
+    pub fn of_changed_documents(request: &ApprovalRequest, basis: &DecisionBasis) -> Option<Self> {
+        let changed = (request.policy != basis.policy, request.contracts != basis.contracts);
+        let what = match changed {
+            (false, false) => return None,
+            (true, false) => "the policy has",
+            (false, true) => "the contracts have",
+            (true, true) => "the policy and the contracts have",
+        };
+        Some(Self::PolicyChanged { what })
     }
 
     /// A rejection because the person has none of the roles that the authority requires.

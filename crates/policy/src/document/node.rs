@@ -286,8 +286,37 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// One pattern or a list of patterns, sorted and without duplicates.
+    /// One pattern, a list of patterns or the name of such a list, as `{ list = "name" }`; sorted
+    /// and without duplicates.
     pub(super) fn patterns(&self, reader: &mut DocumentReader<'_>) -> Vec<Pattern> {
+        match self.as_table() {
+            Some(_) => self.patterns_of_named_list(reader).unwrap_or_default(),
+            None => self.written_patterns(reader),
+        }
+    }
+
+    fn patterns_of_named_list(&self, reader: &mut DocumentReader<'_>) -> Option<Vec<Pattern>> {
+        let node = self.section(reader, &["list"])?.required(reader, "list")?;
+        let name = node.text(reader)?;
+        let Some(patterns) = reader.listed_patterns(name) else {
+            let remedy = match nearest(name, reader.list_names()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => "define it under `[lists]`".to_owned(),
+            };
+            let message = format!("there is no list `{}`", excerpt(name));
+            node.report(reader, "policy.unknown_list", message, remedy);
+            return None;
+        };
+        if reader.exceeds_listed_patterns() {
+            let message = "the lists are used too often";
+            node.report(reader, "policy.too_many", message, "use shorter lists, or fewer times");
+            return None;
+        }
+        Some(patterns)
+    }
+
+    /// One pattern or a list of patterns, sorted and without duplicates.
+    pub(super) fn written_patterns(&self, reader: &mut DocumentReader<'_>) -> Vec<Pattern> {
         let nodes = self.one_or_many(reader);
         let set: BTreeSet<_> = nodes.iter().filter_map(|node| node.pattern(reader)).collect();
         set.into_iter().collect()

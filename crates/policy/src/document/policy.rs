@@ -9,11 +9,13 @@ use super::{agents, header, issuers, limits, rules, validate};
 use crate::destination::TrustedDestination;
 use crate::policy::Policy;
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "kind", "format", "id", "version", "expires", "principals", "trusted_hosts",
-    "trusted_destinations", "issuers", "agents", "contract_enforcement", "enforcement", "rules",
-    "limits", "signals", "approvals",
+    "trusted_destinations", "issuers", "agents", "contract_enforcement", "enforcement", "lists",
+    "rules", "limits", "signals", "approvals",
 ];
+/// The most patterns of a named list, as many as a test of an argument may have.
+const MAX_LIST_PATTERNS: usize = 1_000;
 
 /// Reads a policy document.
 pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> Policy {
@@ -60,6 +62,9 @@ pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> P
             }
         }
     }
+    if let Some(node) = root.get("lists") {
+        read_lists(reader, &node);
+    }
     if let Some(node) = root.get("rules") {
         for node in node.items(reader) {
             policy.rules.push(rules::rule(reader, &node));
@@ -87,6 +92,18 @@ pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> P
     }
     validate::report_problems(reader, validate::policy_problems(&policy));
     policy
+}
+
+/// Reads the named lists, which rules and limits refer to.
+fn read_lists(reader: &mut DocumentReader<'_>, node: &Node<'_>) {
+    for (name, node) in node.entries(reader) {
+        let patterns = node.written_patterns(reader);
+        if patterns.len() > MAX_LIST_PATTERNS {
+            let message = format!("a list has more than {MAX_LIST_PATTERNS} patterns");
+            node.report(reader, "policy.too_many", message, "split it");
+        }
+        reader.define_list(name, patterns);
+    }
 }
 
 fn principal(reader: &mut DocumentReader<'_>, name: &str, node: &Node<'_>) -> Option<Principal> {

@@ -1,5 +1,6 @@
 //! A parsed document with the positions of its values, and the findings about it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -10,9 +11,13 @@ use weaver_types::signature::DocumentKind;
 use super::node::Node;
 use super::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH, canonical, limit_scan};
 use crate::error::{DocumentFinding, LoadError, MAX_FINDINGS};
+use crate::pattern::Pattern;
 
 /// The maximum length of foreign text in a message, in characters.
 const MAX_EXCERPT_CHARS: usize = 80;
+/// The most patterns that a document may take from its named lists, since each use of a list
+/// repeats its patterns.
+const MAX_LISTED_PATTERNS: usize = 100_000;
 
 /// Escapes and truncates a text for a message.
 pub(super) fn excerpt(text: &str) -> String {
@@ -106,13 +111,24 @@ pub(super) struct DocumentReader<'t> {
     root: &'t Spanned<DeTable<'t>>,
     json: Option<Vec<u8>>,
     findings: Vec<DocumentFinding>,
+    /// The named lists of patterns.
+    lists: BTreeMap<String, Vec<Pattern>>,
+    /// How many patterns were taken from lists.
+    listed_patterns: usize,
 }
 
 impl<'t> DocumentReader<'t> {
     /// Checks the depth and writes the canonical form.
     pub(super) fn open(text: &'t DocumentText<'_>) -> Result<Self, LoadError> {
         let lines = LineIndex::new(text.file, text.toml);
-        let mut reader = Self { lines, root: &text.root, json: None, findings: Vec::new() };
+        let mut reader = Self {
+            lines,
+            root: &text.root,
+            json: None,
+            findings: Vec::new(),
+            lists: BTreeMap::new(),
+            listed_patterns: 0,
+        };
         match canonical::canonical_bytes(&text.root, MAX_DOCUMENT_DEPTH) {
             Ok(json) => reader.json = Some(json),
             Err(failure) => {
@@ -153,6 +169,28 @@ impl<'t> DocumentReader<'t> {
             let finding = self.lines.finding(span, key, code, message.into(), remedy.into());
             self.findings.push(finding);
         }
+    }
+
+    /// Defines a named list of patterns.
+    pub(super) fn define_list(&mut self, name: &str, patterns: Vec<Pattern>) {
+        self.lists.insert(name.to_owned(), patterns);
+    }
+
+    /// The names of the lists.
+    pub(super) fn list_names(&self) -> impl Iterator<Item = &str> {
+        self.lists.keys().map(String::as_str)
+    }
+
+    /// The patterns of a named list; `None` if there is no such list. All uses are counted.
+    pub(super) fn listed_patterns(&mut self, name: &str) -> Option<Vec<Pattern>> {
+        let patterns = self.lists.get(name)?;
+        self.listed_patterns = self.listed_patterns.saturating_add(patterns.len());
+        Some(patterns.clone())
+    }
+
+    /// True if so many patterns were taken from lists that no more may be.
+    pub(super) fn exceeds_listed_patterns(&self) -> bool {
+        self.listed_patterns > MAX_LISTED_PATTERNS
     }
 
     /// The position of the value at the end of the path, or of the last step that exists.

@@ -61,6 +61,7 @@ mod high_water;
 mod kernel_vectors;
 #[cfg(test)]
 mod language;
+mod lists;
 #[cfg(test)]
 mod naive;
 #[cfg(test)]

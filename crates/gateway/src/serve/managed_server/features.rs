@@ -102,17 +102,19 @@ impl ManagedServer {
         self.store_features(observer, id, ServerFeatures { resources, ..(*features).clone() });
     }
 
-    /// Requests log messages from this level on, unless a lower level is set already.
-    pub(crate) async fn request_log_level(&self, level: LogLevel) {
-        {
-            let mut wanted = self.log_level.lock().unwrap_or_else(PoisonError::into_inner);
-            if wanted.is_some_and(|wanted| wanted <= level) {
-                return;
-            }
-            *wanted = Some(level);
+    /// Requests log messages from the lowest level on that a connected client wants, if that has
+    /// changed. Once none wants any, the server is asked for the least.
+    pub(crate) async fn sync_log_level(&self) {
+        // Held until the server was asked, so that the last request has the last level.
+        let mut current = self.log_level.lock().await;
+        let wanted = self.connected_clients.wanted_log_level();
+        if *current == wanted {
+            return;
         }
+        *current = wanted;
         // Stored first, so that an instance that starts in the meantime asks for it too.
-        self.instances.set_log_level(level);
+        self.instances.set_log_level(wanted);
+        let level = wanted.unwrap_or(LogLevel::Emergency);
         for upstream in self.instances.dedicated().iter().chain([&self.upstream()]) {
             if let Err(error) = upstream.set_log_level(level).await {
                 tracing::debug!(upstream = %self.name, %error, "its log level was not set");

@@ -348,8 +348,8 @@ impl Instances {
     }
 
     /// Sets the log level that new instances ask for.
-    pub(super) fn set_log_level(&self, level: LogLevel) {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    pub(super) fn set_log_level(&self, level: Option<LogLevel>) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = level;
     }
 
     fn acquire(&self, key: Option<InstanceKey>) -> Result<Acquisition, DriverError> {
