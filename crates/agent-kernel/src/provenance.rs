@@ -17,7 +17,7 @@ mod index;
 mod index_record;
 mod reply_records;
 
-pub(crate) use argument_check::are_vouched_for;
+pub(crate) use argument_check::{are_vouched_for, declared_names};
 pub(crate) use collect::{
     argument_tokens, carried_values, frame_tokens, user_tokens, value_readings, without_echoes,
 };

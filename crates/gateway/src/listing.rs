@@ -9,9 +9,11 @@ use std::time::Duration;
 use serde_json::Value;
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Upstream;
-use weaver_types::{Capability, UpstreamName};
+use weaver_policy::PolicySet;
+use weaver_policy_analysis::propose::{self, ContractProposal, ToolDescription};
+use weaver_types::{Capability, Clock as _, SystemClock, UpstreamName};
 
-use crate::config::{Config, UpstreamSettings};
+use crate::config::{self, Config, SignatureChecks, UpstreamSettings};
 use crate::serve::{self, FeatureKind, ProposalError};
 
 /// How long a server may take to connect and list.
@@ -31,6 +33,22 @@ pub struct ListedFeature {
     pub definition: Value,
     /// The proposed capability, or why there can be none.
     pub capability: Result<Capability, ProposalError>,
+}
+
+impl ListedFeature {
+    /// The contract that is proposed for it. The words of a tool say what it does; what the other
+    /// features do is defined by the protocol.
+    #[must_use]
+    pub fn propose_contract(&self) -> ContractProposal {
+        match self.kind {
+            FeatureKind::ResourceReading => propose::propose_resource_reading(&self.definition),
+            FeatureKind::Prompt => propose::propose_prompt(),
+            FeatureKind::Completion => propose::propose_completion(),
+            FeatureKind::Tool | FeatureKind::Elicitation | FeatureKind::Sampling => {
+                propose::propose(&ToolDescription::from_json(&self.definition))
+            }
+        }
+    }
 }
 
 /// What a server lists, or why it could not be listed.
@@ -56,10 +74,13 @@ pub fn list_all(
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let timeout = timeout.unwrap_or(LIST_TIMEOUT);
+    // Only for what is declared to the servers, so the signatures do not matter.
+    let now = SystemClock::default().now();
+    let policy = config::load_policy(config, SignatureChecks::Skipped, now).ok();
     let names: BTreeSet<UpstreamName> = servers.iter().map(|server| server.name.clone()).collect();
     let names = Mutex::new(names);
     let all = servers.iter().map(|server| async {
-        let listed = list(server, config, timeout).await;
+        let listed = list(server, config, policy.as_ref(), timeout).await;
         names.lock().unwrap_or_else(PoisonError::into_inner).remove(&server.name);
         (server.name.clone(), listed)
     });
@@ -90,10 +111,14 @@ async fn report_waiting(names: &Mutex<BTreeSet<UpstreamName>>, on_waiting: &dyn 
 async fn list(
     config: &UpstreamSettings,
     gateway_config: &Config,
+    policy: Option<&PolicySet>,
     timeout: Duration,
 ) -> ListingResult {
     let launcher = Launcher::this_program(serve::LAUNCH_SUBCOMMAND);
-    let upstream = Upstream::new(serve::upstream_config(config, gateway_config, &launcher));
+    let mut driver_config = serve::upstream_config(config, gateway_config, &launcher);
+    // A server may list different tools to a client that can be asked.
+    driver_config.client_capabilities = serve::offered_capabilities(policy, &config.name);
+    let upstream = Upstream::new(driver_config);
     let listed = tokio::time::timeout(timeout, list_features(config, &upstream)).await;
     upstream.close().await;
     listed.unwrap_or_else(|_| {

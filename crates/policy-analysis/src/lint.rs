@@ -35,6 +35,8 @@ pub enum LintCode {
     ManyResidualRules,
     /// A capability for which very many rules are evaluated.
     ManyRulesForTool,
+    /// A role that somebody has and no rule asks for.
+    UnusedRole,
     /// Not all pairs of rules were compared.
     NotAllCompared,
     /// A contract that cannot be applied, so the capability is not offered.
@@ -71,6 +73,7 @@ impl LintCode {
             Self::MatchesNoTool => "matches_no_tool",
             Self::ManyResidualRules => "many_residual_rules",
             Self::ManyRulesForTool => "many_rules_for_tool",
+            Self::UnusedRole => "unused_role",
             Self::NotAllCompared => "not_all_compared",
             Self::ContractRefused => "contract_refused",
             Self::LoweredRung => "lowered_rung",
@@ -155,6 +158,7 @@ pub fn lint(set: &PolicySet, catalogue: &Catalogue, now: Timestamp) -> Vec<LintF
     }
     let tools: Vec<Capability> = tools.into_values().collect();
     rules::check_coverage(set, &mut findings);
+    rules::check_roles(set, &mut findings);
     enforcement::check_observed(set, &mut findings);
     rules::check_against_catalogue(set, &tools, catalogue.origin(), &mut findings);
     contracts::check_lowered_rungs(set, &mut findings);

@@ -25,6 +25,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use weaver_types::{JsonPointer, SinkKind};
 
+pub(crate) use argument_role::is_field_name;
 pub use argument_role::{ArgumentRole, argument_role};
 pub(crate) use schema_membership::{SchemaMembership, schema_membership};
 
@@ -74,8 +75,8 @@ pub fn is_critical(name: &str, sink: SinkKind) -> bool {
     }
 }
 
-/// Whether an argument with this name contains a path: a name for files or folders, or for either
-/// end of a copy.
+/// Whether an argument with this name contains a path: a name for files or folders, for either end
+/// of a copy, or for the root of a tree.
 ///
 /// ```
 /// use weaver_policy::critical::names_path;
@@ -84,8 +85,8 @@ pub fn is_critical(name: &str, sink: SinkKind) -> bool {
 /// ```
 #[must_use]
 pub fn names_path(name: &str) -> bool {
-    const ENDS: [&str; 6] = ["source", "destination", "target", "dest", "src", "dst"];
-    argument_role(name) == ArgumentRole::Path || ENDS.contains(&name)
+    const NAMES: [&str; 7] = ["source", "destination", "target", "dest", "src", "dst", "root"];
+    argument_role(name) == ArgumentRole::Path || NAMES.contains(&name)
 }
 
 /// Whether only the user's own words can vouch for values that flow into this sink; trusted results

@@ -1,7 +1,9 @@
 //! Checks whether all arguments of a call are vouched for. If they are not, its result may be what
 //! somebody else put together: stored in parts, joined, or decoded.
 
-use serde_json::Value;
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
 use weaver_policy::critical::{ArgumentRole, argument_role};
 use weaver_policy::{ValueOrigin, ValueOrigins};
 use weaver_types::JsonPointer;
@@ -58,12 +60,12 @@ impl ArgumentWalk<'_> {
     }
 
     fn schema_declares(&self, name: &str) -> bool {
-        self.any_properties(&mut |properties| properties.get(name).is_some())
+        any_properties(self.schema, &mut |properties| properties.get(name).is_some())
     }
 
     /// Whether the schema lists this value for a property of this name.
     fn is_choice(&self, name: &str, value: &Value) -> bool {
-        self.any_properties(&mut |properties| {
+        any_properties(self.schema, &mut |properties| {
             let Some(schema) = properties.get(name) else { return false };
             [Some(schema), schema.get("items")].into_iter().flatten().any(|schema| {
                 let listed = schema.get("enum").and_then(Value::as_array);
@@ -73,25 +75,35 @@ impl ArgumentWalk<'_> {
             })
         })
     }
+}
 
-    /// Whether `predicate` holds for any `properties` object of the schema.
-    fn any_properties(&self, predicate: &mut dyn FnMut(&Value) -> bool) -> bool {
-        let mut open: Vec<&Value> = self.schema.into_iter().collect();
-        for _ in 0..MAX_SCHEMA_NODES {
-            let Some(next) = open.pop() else { return false };
-            match next {
-                Value::Object(members) => {
-                    if members.get("properties").is_some_and(&mut *predicate) {
-                        return true;
-                    }
-                    open.extend(members.values());
-                }
-                Value::Array(items) => open.extend(items),
-                _ => {}
-            }
-        }
+/// All names that the schema declares, at whatever depth.
+pub(crate) fn declared_names(schema: Option<&Value>) -> HashSet<String> {
+    let mut names = HashSet::new();
+    any_properties(schema, &mut |properties| {
+        names.extend(properties.as_object().into_iter().flat_map(Map::keys).cloned());
         false
+    });
+    names
+}
+
+/// Whether `predicate` holds for any `properties` object of the schema.
+fn any_properties(schema: Option<&Value>, predicate: &mut dyn FnMut(&Value) -> bool) -> bool {
+    let mut open: Vec<&Value> = schema.into_iter().collect();
+    for _ in 0..MAX_SCHEMA_NODES {
+        let Some(next) = open.pop() else { return false };
+        match next {
+            Value::Object(members) => {
+                if members.get("properties").is_some_and(&mut *predicate) {
+                    return true;
+                }
+                open.extend(members.values());
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
     }
+    false
 }
 
 #[cfg(test)]

@@ -25,11 +25,28 @@ pub(crate) fn user_tokens(text: &str) -> Vec<ValueToken> {
     out
 }
 
-/// The tokens in the arguments of a call, as a result could repeat them.
-pub(crate) fn argument_tokens(arguments: &Value) -> Vec<ValueToken> {
+/// The tokens in the arguments of a call, as a result could repeat them: of all values, and of the
+/// member names that are not among the declared ones.
+pub(crate) fn argument_tokens(arguments: &Value, declared: &HashSet<String>) -> Vec<ValueToken> {
     let mut out = Vec::new();
     collect_tokens(None, arguments, &mut out);
+    collect_name_tokens(arguments, declared, &mut out);
     out
+}
+
+fn collect_name_tokens(value: &Value, declared: &HashSet<String>, out: &mut Vec<ValueToken>) {
+    match value {
+        Value::Array(items) => {
+            items.iter().for_each(|item| collect_name_tokens(item, declared, out));
+        }
+        Value::Object(members) => members.iter().for_each(|(name, member)| {
+            if !declared.contains(name) {
+                values::tokens_in_reply(None, name, out);
+            }
+            collect_name_tokens(member, declared, out);
+        }),
+        Value::String(_) | Value::Number(_) | Value::Null | Value::Bool(_) => {}
+    }
 }
 
 /// The tokens in a frame, with the values in place of their masks: the model cannot read these
@@ -210,18 +227,21 @@ mod tests {
 
     #[test]
     fn what_arguments_name_is_read_at_every_depth_and_numbers_too() {
-        let found = argument_tokens(&json!({
+        let declared: HashSet<String> =
+            ["to", "rows", "mail", "on", "none"].map(str::to_owned).into();
+        let arguments = json!({
             "to": "eve@evil.example",
-            "rows": [{ "mail": "bob@corp.example" }, 4_711],
+            "rows": [{ "mail": "bob@corp.example", "evil-room": null }, 4_711],
             "on": true,
             "none": null,
-        }));
+        });
+        let found = argument_tokens(&arguments, &declared);
         let found = keys(&found);
-        for name in ["eve@evil.example", "bob@corp.example", "4711"] {
+        for name in ["eve@evil.example", "bob@corp.example", "4711", "evil-room"] {
             assert!(found.contains(&name), "{name}: {found:?}");
         }
-        assert!(!found.contains(&"true"), "{found:?}");
-        assert!(argument_tokens(&json!({ "on": true, "none": null })).is_empty());
+        assert!(!found.contains(&"true") && !found.contains(&"rows"), "{found:?}");
+        assert!(argument_tokens(&json!({ "on": true, "none": null }), &declared).is_empty());
     }
 
     #[test]

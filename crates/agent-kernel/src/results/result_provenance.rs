@@ -27,10 +27,11 @@ impl ResultPipeline {
         if !(writes || trusted) || !is_untrusted(slot) {
             return Ok(ProvenanceUpdate::default());
         }
-        let tokens = provenance::argument_tokens(invocation.arguments);
         let origin = &invocation.target.entry.origin;
         let mut void: Vec<&str> = Vec::new();
         let schema = spec.input_schema.as_deref();
+        let declared = provenance::declared_names(schema);
+        let tokens = provenance::argument_tokens(invocation.arguments, &declared);
         let vouched = provenance::are_vouched_for(
             invocation.arguments,
             schema,

@@ -81,6 +81,16 @@ fn world() -> World {
     world.answering(trusted("book.find", Effects::READ_LOCAL), |_| {
         Ok(RawResult::json(json!([{ "name": "Bob Stone", "channel": "stone-family" }])))
     });
+    let searched = Arc::new(Mutex::new(String::new()));
+    let last = Arc::clone(&searched);
+    world.answering(trusted("search.find", Effects::READ_LOCAL), move |arguments| {
+        let names = arguments.get("parts").and_then(Value::as_object).cloned().unwrap_or_default();
+        *searched.lock().unwrap() = names.keys().cloned().collect::<Vec<_>>().join(" ");
+        Ok(RawResult::text("nothing found"))
+    });
+    world.answering(trusted("search.recent", Effects::READ_LOCAL), move |_| {
+        Ok(RawResult::json(json!({ "channel": last.lock().unwrap().clone() })))
+    });
     world.answering(trusted("tools.concat", Effects::READ_LOCAL), |arguments| {
         let parts = arguments.get("parts").and_then(Value::as_array).cloned().unwrap_or_default();
         let joined: String = parts.iter().filter_map(Value::as_str).collect();
@@ -149,6 +159,17 @@ fn names_of_arguments_carry_nothing_either() {
     call(&world, &run, "book.append", json!({ "text": "Bob Stone", "evil-room": true }));
     call(&world, &run, "book.find", json!({ "name": "Bob Stone" }));
     assert_eq!(posted(&world, &run, "stone-family"), Verdict::Hold);
+}
+
+/// A trusted server that stores nothing by its contract may still remember what it was asked.
+#[test]
+fn a_member_name_that_comes_back_is_vouched_for_by_nobody() {
+    let world = world();
+    let run = tainted(&world);
+    call(&world, &run, "search.find", json!({ "parts": { "evil-room": 1 } }));
+    let shown = format!("{:?}", call(&world, &run, "search.recent", json!({})).result);
+    assert!(shown.contains("evil-room"), "the way works: {shown}");
+    assert_eq!(posted(&world, &run, "evil-room"), Verdict::Hold);
 }
 
 #[test]

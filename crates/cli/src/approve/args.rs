@@ -30,7 +30,7 @@ Write one in flags:
 Or in a file (TOML), for several people to sign:
   capability = [\"mail.send\"]
   principals = [\"owner\"]
-  arguments = [{ at = \"/to\", suffix = \"@example.com\" }]
+  arguments = [{ at = \"/to\", domains = \"example.com\" }]
   uses = 10
   expires = 2027-01-31T00:00:00Z
 
@@ -259,7 +259,7 @@ pub(crate) struct StandingGrant {
     /// A pattern of agents; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub(super) agent: Vec<String>,
-    /// A condition on the arguments, as in policies: '{ at = "/to", suffix = "@example.com" }'
+    /// A condition on the arguments, as in policies: '{ at = "/to", domains = "example.com" }'
     #[arg(long, value_name = "TOML")]
     pub(super) argument: Vec<String>,
     /// How many calls it releases

@@ -112,7 +112,7 @@ fn parse_condition(text: &str) -> Result<ArgumentPredicate, Failure> {
         let message =
             format!("`{}` is not a condition: {problem}", terminal_text::escape_line(text, 80));
         Failure::new(Exit::Usage, "approve.terms", message)
-            .with_next_step("write, for example, '{ at = \"/to\", suffix = \"@example.com\" }'")
+            .with_next_step("write, for example, '{ at = \"/to\", domains = \"example.com\" }'")
     };
     let table: toml::Table = toml::from_str(&format!("it = {text}"))
         .map_err(|error| wrong(error.message().to_owned()))?;

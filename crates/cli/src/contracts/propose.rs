@@ -83,7 +83,7 @@ fn from_servers(args: &Propose) -> Result<Proposals, Failure> {
     let mut draft = Proposals { proposals: BTreeMap::new(), notes: Vec::new() };
     for (name, listed) in live_tools::list_servers(&config, &servers)? {
         match listed {
-            Ok(tools) => tools.into_iter().for_each(|tool| draft.add(tool)),
+            Ok(tools) => tools.iter().for_each(|tool| draft.add(tool)),
             Err(problem) => {
                 draft.notes.push(format!("nothing is proposed for `{name}`: {problem}"));
             }
@@ -93,7 +93,7 @@ fn from_servers(args: &Propose) -> Result<Proposals, Failure> {
     for tool in config.tools.iter().filter(|_| own) {
         let capability = serve::propose_own_tool(tool);
         let kind = FeatureKind::Tool;
-        draft.add(ListedFeature { kind, definition: tool.definition(), capability });
+        draft.add(&ListedFeature { kind, definition: tool.definition(), capability });
     }
     match draft.notes.first() {
         Some(problem) if draft.proposals.is_empty() => {
@@ -106,30 +106,18 @@ fn from_servers(args: &Propose) -> Result<Proposals, Failure> {
 }
 
 impl Proposals {
-    fn add(&mut self, feature: ListedFeature) {
-        let capability = match feature.capability {
+    fn add(&mut self, feature: &ListedFeature) {
+        let capability = match &feature.capability {
             Ok(capability) => capability,
             Err(problem) => return self.notes.push(format!("left out: {problem}")),
         };
-        let mut proposal = propose_for_feature(feature.kind, &feature.definition);
+        let mut proposal = feature.propose_contract();
         proposal.upstream_digest = capability.spec().upstream_digest;
         let id = capability.id().clone();
         if self.proposals.contains_key(&id) {
             return self.notes.push(format!("left out: `{id}` is listed twice"));
         }
         self.proposals.insert(id, proposal);
-    }
-}
-
-/// The proposal for a tool or another feature of a server.
-fn propose_for_feature(kind: FeatureKind, definition: &Value) -> ContractProposal {
-    match kind {
-        FeatureKind::ResourceReading => propose::propose_resource_reading(definition),
-        FeatureKind::Prompt => propose::propose_prompt(),
-        FeatureKind::Completion => propose::propose_completion(),
-        FeatureKind::Tool | FeatureKind::Elicitation | FeatureKind::Sampling => {
-            propose::propose(&ToolDescription::from_json(definition))
-        }
     }
 }
 

@@ -16,10 +16,12 @@ use crate::{Exit, Failure, config_path, output};
 /// The most changed calls that are listed.
 const MAX_CALLS_SHOWN: usize = 20;
 
-/// The paths of the ledger, the contracts and the keys.
+/// The paths of the ledger, the contracts, the policy and the keys.
 pub(crate) struct HistoryPaths {
     pub(crate) store: PathBuf,
     pub(crate) contracts: PathBuf,
+    /// The policy of the configuration.
+    pub(crate) policy: Option<PathBuf>,
     pub(crate) keys: Option<PathBuf>,
 }
 
@@ -28,7 +30,8 @@ impl HistoryPaths {
     pub(crate) fn of(args: &HistorySource) -> Result<Self, Failure> {
         let calls = args.store.as_ref().or(args.history.as_ref());
         if let (Some(store), Some(contracts)) = (calls, &args.contracts) {
-            return Ok(Self { store: store.clone(), contracts: contracts.clone(), keys: None });
+            let (store, contracts) = (store.clone(), contracts.clone());
+            return Ok(Self { store, contracts, policy: None, keys: None });
         }
         let file = config_path::resolve(args.config.as_deref())?;
         let config = weaver_gateway::config::load(&file)?;
@@ -39,6 +42,7 @@ impl HistoryPaths {
                 .contracts
                 .clone()
                 .unwrap_or(config.documents_folder.join("contracts.toml")),
+            policy: Some(config.documents_folder.join("policy.toml")),
             keys: keys.is_file().then_some(keys),
         })
     }

@@ -1,6 +1,7 @@
 //! `weaver policy suggest`: suggests rules that allow what was done.
 
 use serde_json::json;
+use weaver_policy::{Effect, PolicySet};
 use weaver_policy_analysis::suggest::{self, Suggestions};
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock};
@@ -10,6 +11,8 @@ use super::documents;
 use super::replay::HistoryPaths;
 use crate::{Exit, Failure, output};
 
+/// The comment above the rules.
+const HEAD: &str = "# They take the place of rules that allow. Rules that hold or deny stay: the strictest wins.\n";
 /// A policy without rules, so that only the contracts tell what a tool may do.
 const EMPTY_POLICY: &str = "kind = \"policy\"\nformat = 1\nid = \"none\"\nversion = 1\n";
 
@@ -22,8 +25,12 @@ pub(super) fn run(args: &Suggest) -> Result<Exit, Failure> {
     if args.output.json {
         output::json(&suggestions_json(&suggestions))?;
     } else {
+        if !suggestions.rules.is_empty() {
+            output::text(HEAD)?;
+        }
         output::text(&suggest::policy_text(&suggestions))?;
-        output::stderr(&notes_text(&suggestions));
+        let policy = paths.policy.as_deref().and_then(|policy| paths.draft(policy, now).ok());
+        output::stderr(&notes_text(&suggestions, policy.as_ref()));
     }
     Ok(if suggestions.rules.is_empty() { Exit::Failed } else { Exit::Ok })
 }
@@ -44,8 +51,9 @@ fn suggestions_json(suggestions: &Suggestions) -> serde_json::Value {
     json!({ "rules": rules.collect::<Vec<_>>(), "left_out": suggestions.excluded })
 }
 
-/// Notes on the rules: which calls they do not rest on, and the next step.
-fn notes_text(suggestions: &Suggestions) -> String {
+/// Notes on the rules: which calls they do not rest on, and the next step. The rules are evidence of
+/// what was allowed, so they say nothing about what the policy holds or denies.
+fn notes_text(suggestions: &Suggestions, policy: Option<&PolicySet>) -> String {
     let mut out = String::new();
     let calls = |many: usize| if many == 1 { "1 call".to_owned() } else { format!("{many} calls") };
     for (reason, left) in &suggestions.excluded {
@@ -56,10 +64,16 @@ fn notes_text(suggestions: &Suggestions) -> String {
     if suggestions.rules.is_empty() {
         out.push_str("nothing to suggest: no call of this time counts\n");
     } else {
-        out.push_str(
-            "next: put the rules into policy.toml in place of those that are there, then\n  \
+        let rules = policy.into_iter().flat_map(|set| &set.policy().rules);
+        let stricter = rules.filter(|rule| rule.effect != Effect::Allow);
+        let names: Vec<String> = stricter.map(|rule| format!("`{}`", rule.name)).collect();
+        let names =
+            if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+        out.push_str(&format!(
+            "next: put the rules into policy.toml in place of those that allow, and\n  \
+             keep those that hold or deny{names}\n  \
              weaver policy replay policy.toml\n",
-        );
+        ));
     }
     out
 }

@@ -12,6 +12,7 @@ use weaver_trace_store::entry::EventHeader;
 use weaver_trace_store::project::StorySubject;
 use weaver_trace_store::verify::LogSource as _;
 use weaver_types::CallId;
+use weaver_types::canonical::{self, Profile};
 
 use super::proof_args::{Prove, TrustArgs};
 use super::prove::{no_key_failure, write_proof};
@@ -135,7 +136,11 @@ fn has_event_of(
 
 pub(super) fn check(args: &Prove, bytes: &[u8]) -> Result<Exit, Failure> {
     let failed = |error| checkpoint_failure(None, error);
-    let receipt = CallReceipt::parse(bytes).map_err(failed)?;
+    // Whoever took it out of an answer may have written its JSON in another way.
+    let canonical = canonical::parse(bytes, Profile::Record)
+        .ok()
+        .and_then(|value| canonical::to_bytes(&value, Profile::Record).ok());
+    let receipt = CallReceipt::parse(canonical.as_deref().unwrap_or(bytes)).map_err(failed)?;
     let checkpoint = Checkpoint::parse(receipt.checkpoint.text()).map_err(failed)?;
     let trust = trust_files::trust_policy(&args.believed, &checkpoint.origin)?
         .ok_or_else(no_key_failure)?;

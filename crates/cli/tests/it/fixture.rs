@@ -64,20 +64,31 @@ pub(crate) fn text(id: &Value, text: &str) {
 
 fn run(mut behaviour: &str) {
     let mut calls = 0;
+    let mut asks = false;
     for line in std::io::stdin().lines() {
         let Ok(line) = line else { return };
         let message: Value = serde_json::from_str(&line).unwrap();
         let (id, params) = (&message["id"], &message["params"]);
         match message["method"].as_str().unwrap_or_default() {
-            "initialize" => reply(
-                id,
-                &json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": true}},
-                    "serverInfo": {"name": "fixture", "version": "1"}, "instructions": INSTRUCTIONS}),
-            ),
+            "initialize" => {
+                asks = params["capabilities"]["elicitation"].is_object();
+                reply(
+                    id,
+                    &json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": true}},
+                        "serverInfo": {"name": "fixture", "version": "1"}, "instructions": INSTRUCTIONS}),
+                );
+            }
             "tools/list" if behaviour == "mum" => put(
                 &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "no"}})
                     .to_string(),
             ),
+            // The tools of a file that ask somebody, where somebody can be asked.
+            "tools/list" if behaviour == "asking" => {
+                let told = std::fs::read_to_string(std::env::var(MARK).unwrap()).unwrap();
+                let mut told: Vec<Value> = serde_json::from_str(&told).unwrap();
+                told.retain(|tool| asks || !tool["name"].as_str().unwrap().starts_with("ask_"));
+                reply(id, &json!({ "tools": told }));
+            }
             // The list as it stands in a file, byte by byte.
             "tools/list" if behaviour == "told" => {
                 let told = std::fs::read_to_string(std::env::var(MARK).unwrap()).unwrap();

@@ -78,6 +78,10 @@ fn what_a_policy_observes_is_done_and_told_everywhere() {
     assert!(suggest.out.contains("match.capability = [\"good-files.note\"]"), "{suggest:?}");
     let asks = "match.capability = [\"steps.send\"]\neffect = \"require_approval\"";
     assert!(suggest.out.contains(asks), "what leaves keeps asking: {suggest:?}");
+    // What holds or denies is not put aside by it.
+    let kept = "keep those that hold or deny: `outgoing-and-destructive`";
+    assert!(suggest.err.contains(kept), "{suggest:?}");
+    assert!(suggest.out.contains("# They take the place of rules that allow."), "{suggest:?}");
     // The suggestion is a policy: it allows what was done, and asks for what leaves.
     let head = "kind = \"policy\"\nformat = 1\nid = \"grown\"\nversion = 9\n\n[principals.agent]\n";
     home.write("grown.toml", &format!("{head}{}", suggest.out));

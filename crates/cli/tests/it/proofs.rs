@@ -284,6 +284,10 @@ fn a_receipt_is_checked_without_the_log() {
     desk.fails("prove --check bare.json --key next.key", 1, "checkpoint.untrusted");
     desk.fails("prove --check bare.json --key log.key --until 1", 1, "checkpoint.key_ended");
     let receipt = fs::read_to_string(desk.path("open.json")).unwrap();
+    // A program that reads it as JSON and writes it again may write it otherwise.
+    let value: Value = serde_json::from_str(&receipt).unwrap();
+    fs::write(desk.path("spaced.json"), serde_json::to_string_pretty(&value).unwrap()).unwrap();
+    desk.ok("prove --check spaced.json --key log.key");
     let wrong = receipt.replacen("call.outcome", "call.refused", 1);
     fs::write(desk.path("wrong.json"), wrong).unwrap();
     desk.fails("prove --check wrong.json --key log.key", 1, "proof.event");

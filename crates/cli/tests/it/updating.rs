@@ -21,9 +21,13 @@ struct Gateway {
 
 impl Gateway {
     fn of(tools: &[Value]) -> Self {
+        Self::with_server("told", tools)
+    }
+
+    fn with_server(behaviour: &str, tools: &[Value]) -> Self {
         let home = Home::new();
         let listed = home.path("listed.json");
-        let entry = server("told", json!({ MARK: listed.to_str().unwrap() }));
+        let entry = server(behaviour, json!({ MARK: listed.to_str().unwrap() }));
         home.write(".cursor/mcp.json", &json!({ "mcpServers": { "notes": entry } }).to_string());
         let gateway = Self { home };
         gateway.list(tools);
@@ -39,9 +43,13 @@ impl Gateway {
     }
 
     fn update(&self) -> Run {
+        self.with_passphrase("update --yes --json")
+    }
+
+    fn with_passphrase(&self, arguments: &str) -> Run {
         let mut command = self.home.command(Path::new("/bin/sh"));
         let weaver = env!("CARGO_BIN_EXE_weaver");
-        let line = format!("exec '{weaver}' update --yes --json --passphrase-fd 3 3< ../pass");
+        let line = format!("exec '{weaver}' {arguments} --passphrase-fd 3 3< ../pass");
         Run::of(command.args(["-c", &line]).output().unwrap())
     }
 
@@ -147,6 +155,25 @@ fn answers_and_reservations_hold_for_a_gateway_that_is_there() {
     let new_tool = init("--answers ../answers.json");
     assert!(new_tool.code == 3 && new_tool.err.contains("weaver policy edit"), "{new_tool:?}");
     assert_eq!(home.read(".config/weaver/weaver.toml"), config);
+}
+
+/// A contract for the questions of a server is written by hand. With it the server is offered
+/// somebody to ask, and may list more tools.
+#[test]
+fn a_server_that_may_ask_is_listed_as_the_gateway_lists_it() {
+    let tools = [tool("get_note", "Gets a note."), tool("ask_name", "Gets the name of a person.")];
+    let gateway = Gateway::with_server("asking", &tools);
+    let (contracts, _) = gateway.signed();
+    assert!(!contracts.contains("ask_name"), "{contracts}");
+    let contracts = contracts.replace("\nversion = 1\n", "\nversion = 2\n")
+        + "\n[capabilities.\"notes.elicitation/create\"]\neffects = \"read_local\"\n";
+    gateway.home.write(CONTRACTS, &contracts);
+    let file = gateway.home.path(CONTRACTS);
+    let signed = gateway.with_passphrase(&format!("sign '{}'", file.display()));
+    assert_eq!(signed.code, 0, "{signed:?}");
+    let run = gateway.update();
+    assert_eq!((run.code, &run.json()["tools"]), (0, &json!(["notes.ask_name"])), "{run:?}");
+    assert!(!run.err.contains("elicitation"), "{run:?}");
 }
 
 /// The posture of the setup bounds what comes later, too: what may do more than read, or write here,

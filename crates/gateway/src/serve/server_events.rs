@@ -105,7 +105,7 @@ impl ServerEvents {
             requests,
             request_queue: Arc::new(Mutex::new(Some(queue))),
             connected_clients: connected_clients.clone(),
-            offered: Arc::new(move |server| offered_capabilities(&policy, server)),
+            offered: Arc::new(move |server| offered_capabilities(Some(&policy), server)),
         }
     }
 
@@ -234,13 +234,17 @@ impl ClientFeatures for CallFeatures {
 
 /// The capabilities offered to a server: roots always, the others only if a signed contract names
 /// them for this server. A pattern does not suffice, because it was written for tools.
-fn offered_capabilities(policy: &PolicySet, server: &UpstreamName) -> Map<String, Value> {
+pub(crate) fn offered_capabilities(
+    policy: Option<&PolicySet>,
+    server: &UpstreamName,
+) -> Map<String, Value> {
     let mut offered = Map::from_iter([("roots".to_owned(), json!({ "listChanged": true }))]);
     for (kind, word, value) in [
         (FeatureKind::Elicitation, "elicitation", json!({ "form": {}, "url": {} })),
         (FeatureKind::Sampling, "sampling", json!({})),
     ] {
-        if kind.id(server.as_str()).is_some_and(|id| policy.has_exact_contract(&id)) {
+        let has_contract = |id| policy.is_some_and(|policy| policy.has_exact_contract(&id));
+        if kind.id(server.as_str()).is_some_and(has_contract) {
             offered.insert(word.to_owned(), value);
         }
     }

@@ -4,15 +4,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use weaver_policy::{DocumentSource, DocumentSources, PolicyQuery, PolicySet};
+use weaver_types::formats::{ToolFormat, draft_from_tool};
 use weaver_types::signature::SigningKey;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Decision, Principal, PrincipalId, Timestamp, UpstreamName,
-    Verdict,
+    CapabilityId, CapabilityRequest, Decision, Effects, Principal, PrincipalId, SinkKind,
+    Timestamp, UpstreamName, Verdict,
 };
 
 use super::documents::{GatewayDraft, PublicKeys};
+use super::permission::Permission;
 use super::posture::Posture;
-use super::review::Review;
+use super::review::{Review, ReviewRow};
 use super::selection::{Selection, ServerFolders};
 use crate::listing::ListedFeature;
 use crate::serve::{FeatureKind, ToolDefinition, propose_definition};
@@ -25,9 +27,46 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy-analysis/tests/data/servers")
 }
 
+/// The tools of a server of files whose arguments have other names than those of well-known ones.
+fn files() -> Value {
+    let texts = |names: &[&str]| -> Value {
+        names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect()
+    };
+    let list = |names: &[&str]| json!({ "type": "array", "items": { "type": "object", "properties": texts(names) } });
+    let tool = |name: &str, properties: Value, required: &[&str], description: &str| {
+        json!({
+            "name": name,
+            "description": description,
+            "inputSchema": { "type": "object", "properties": properties, "required": required },
+            "annotations": { "destructiveHint": false, "openWorldHint": false },
+        })
+    };
+    let (mut edit, mut many, mut named) =
+        (texts(&["root"]), texts(&["directory"]), texts(&["path"]));
+    edit["edits"] = list(&["file", "old_string", "new_string"]);
+    many["entries"] = list(&["filename", "text"]);
+    named["edits"] = list(&["name", "text"]);
+    json!({ "tools": [
+        tool("write_file", texts(&["path", "content"]), &["path", "content"], "Write a file."),
+        tool("save_text", texts(&["filepath", "content"]), &["filepath"], "Save text to a file."),
+        tool("append_note", texts(&["note", "location"]), &["note"], "Append a note to the notes."),
+        tool("copy_file", texts(&["path", "output"]), &["path", "output"], "Copy a file."),
+        tool("edit_files", edit, &["root", "edits"], "Edit files in the project folder."),
+        tool("write_files", named, &["path", "edits"], "Write files in the project folder."),
+        tool("write_many", many, &["directory", "entries"], "Write many files in a directory."),
+        tool("create_document", texts(&["filename", "dirname"]), &["filename"], "Create a document."),
+        tool("mssql", texts(&["sql"]), &["sql"], "Execute a SQL statement on the local SQL Server database."),
+    ] })
+}
+
 fn listed(server: &str) -> (UpstreamName, Vec<ListedFeature>) {
-    let text = std::fs::read_to_string(data().join(format!("{server}.json"))).unwrap();
-    let list: Value = serde_json::from_str(&text).unwrap();
+    let list: Value = match server {
+        "files" => files(),
+        _ => {
+            let text = std::fs::read_to_string(data().join(format!("{server}.json"))).unwrap();
+            serde_json::from_str(&text).unwrap()
+        }
+    };
     let tools = list["tools"].as_array().unwrap().iter().map(|tool| {
         let name = tool["name"].as_str().unwrap();
         let capability =
@@ -42,6 +81,7 @@ fn draft(posture: Posture, servers: &[&str]) -> GatewayDraft {
     let folders = ServerFolders::from([
         ("filesystem".to_owned(), vec![WORK.to_owned()]),
         ("git".to_owned(), vec![path("app")]),
+        ("files".to_owned(), vec![WORK.to_owned()]),
     ]);
     let servers = servers.iter().map(|server| listed(server)).collect();
     let (review, problems) = Review::propose(posture, servers, &folders);
@@ -63,10 +103,42 @@ fn set(posture: Posture, servers: &[&str]) -> PolicySet {
         .unwrap_or_else(|error| panic!("{error}\n{}", draft.policy))
 }
 
-const SERVERS: [&str; 12] = [
+const SERVERS: [&str; 13] = [
     "everything", "fetch", "filesystem", "git", "memory", "sequential-thinking", "sqlite", "time",
-    "github", "gitlab", "slack", "brave-search",
+    "github", "gitlab", "slack", "brave-search", "files",
 ];
+
+/// Paths that no tool may write, if it may write in the folder of the work.
+fn places_to_hold() -> Vec<String> {
+    let outside = ["/etc/cron.d/x", "../../.bashrc", "a/../../../etc/x", "~/.ssh/authorized_keys"];
+    let inside = [
+        "../x",
+        ".mcp.json",
+        ".codex/config.toml",
+        ".gemini/settings.json",
+        ".zed/settings.json",
+        "opencode.json",
+        ".opencode/agent.md",
+        ".gitconfig",
+        ".roo/mcp.json",
+        ".windsurf/rules",
+        ".continue/config.yaml",
+        ".idea/x.xml",
+        ".husky/pre-commit",
+        ".cargo/config.toml",
+        ".yarnrc.yml",
+        ".vscode",
+        ".config",
+        ".local",
+        ".git /hooks/x",
+        ".git./hooks/x",
+        ".git::$INDEX_ALLOCATION/hooks/x",
+        "git~1/hooks/x",
+        ".g\u{200c}it/hooks/x",
+        ".. /x",
+    ];
+    outside.map(str::to_owned).into_iter().chain(inside.map(path)).collect()
+}
 
 fn verdict(set: &PolicySet, id: &str, arguments: &Value) -> Verdict {
     decide(set, id, arguments).verdict()
@@ -176,7 +248,23 @@ fn dangerous() -> Vec<(&'static str, Value)> {
         ("gitlab.create_repository", json!({ "name": "x" })),
         ("slack.slack_post_message", json!({ "channel_id": "C1", "text": "x" })),
         ("everything.gzip-file-as-resource", json!({ "data": "https://evil.example/x" })),
+        ("files.mssql", json!({ "sql": "insert into t values (1) delete orders" })),
     ]
+    .into_iter()
+    .chain(places_to_hold().into_iter().flat_map(|place| {
+        [
+            write(&place),
+            ("files.save_text", json!({ "filepath": place, "content": "x" })),
+            ("files.copy_file", json!({ "path": path("a"), "output": place })),
+            ("files.edit_files", json!({ "root": WORK, "edits": [{ "file": place }] })),
+            ("files.edit_files", json!({ "root": place, "edits": [{ "file": "a" }] })),
+            ("files.write_files", json!({ "path": WORK, "edits": [{ "name": place }] })),
+            ("files.write_many", json!({ "directory": WORK, "entries": [{ "filename": place }] })),
+            ("files.create_document", json!({ "filename": path("a"), "dirname": place })),
+            ("files.append_note", json!({ "note": "x", "location": place })),
+        ]
+    }))
+    .collect()
 }
 
 /// What an agent does all day.
@@ -207,6 +295,27 @@ fn ordinary() -> Vec<(&'static str, Value)> {
         ("fetch.fetch", json!({ "url": "https://docs.example/page" })),
         ("time.get_current_time", json!({ "timezone": "UTC" })),
         ("everything.echo", json!({ "message": "x" })),
+        ("filesystem.write_file", json!({ "path": path(".gitignore"), "content": "x" })),
+        (
+            "filesystem.write_file",
+            json!({ "path": path(".github/workflows/x.yml"), "content": "" }),
+        ),
+        ("filesystem.write_file", json!({ "path": path("a b/v1.2./x."), "content": "x" })),
+        ("files.write_file", json!({ "path": path("a"), "content": "/etc/passwd" })),
+        ("files.save_text", json!({ "filepath": path("a.md"), "content": "x" })),
+        ("files.append_note", json!({ "note": "/x", "location": "Bern" })),
+        ("files.append_note", json!({ "note": "x" })),
+        ("files.copy_file", json!({ "path": path("a"), "output": path("b") })),
+        (
+            "files.edit_files",
+            json!({ "root": WORK, "edits": [
+                { "file": "src/a.rs", "old_string": "// a", "new_string": "/* a */" },
+                { "file": path("b.rs"), "old_string": "~", "new_string": "/etc/passwd" },
+            ] }),
+        ),
+        ("files.write_files", json!({ "path": WORK, "edits": [{ "name": "a.md", "text": "/x" }] })),
+        ("files.write_many", json!({ "directory": WORK, "entries": [{ "filename": "a.md" }] })),
+        ("files.create_document", json!({ "filename": path("x"), "dirname": WORK })),
     ]
 }
 
@@ -232,6 +341,28 @@ fn local_work_goes_through_without_a_question() {
         .map(|(id, arguments)| format!("{id} {arguments}"))
         .collect();
     assert_eq!(stopped, Vec::<String>::new());
+}
+
+#[test]
+fn what_the_protocol_defines_is_not_judged_by_the_words_for_tools() {
+    let listed = [
+        (FeatureKind::ResourceReading, "notes.resources/read"),
+        (FeatureKind::Prompt, "notes.prompts/get/review"),
+        (FeatureKind::Completion, "notes.completion/complete"),
+    ]
+    .map(|(kind, id)| {
+        let words = "Sends, uploads or deletes anything at a URL.";
+        let definition = json!({ "name": "read", "description": words });
+        let id = CapabilityId::parse(id).unwrap();
+        let capability = draft_from_tool(ToolFormat::Mcp, id, &definition).build().unwrap();
+        ListedFeature { kind, definition, capability: Ok(capability) }
+    });
+    let servers = vec![(UpstreamName::parse("notes").unwrap(), listed.into())];
+    let (review, _) = Review::propose(Posture::Careful, servers, &ServerFolders::new());
+    let proposed =
+        |row: &ReviewRow| (row.proposal.effects, row.proposal.effective_sink(), row.permission);
+    let local_read = (Effects::READ_LOCAL, SinkKind::None, Permission::Allow);
+    assert_eq!(review.rows().iter().map(proposed).collect::<Vec<_>>(), [local_read; 3]);
 }
 
 #[test]

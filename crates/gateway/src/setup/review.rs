@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use weaver_policy::MatchConditions;
-use weaver_policy_analysis::propose::{
-    ContractProposal, ToolDescription, option_injection_match, propose,
-};
+use weaver_policy_analysis::propose::{ContractProposal, ToolDescription, option_injection_match};
 use weaver_types::{CapabilityId, Effects, SinkKind, UpstreamName};
 
 use super::documents::{self, ToolRule};
@@ -14,7 +12,7 @@ use super::permission::Permission;
 use super::posture::{Posture, leaves_machine};
 use super::selection::ServerFolders;
 use crate::listing::ListedFeature;
-use crate::serve::ProposalError;
+use crate::serve::{FeatureKind, ProposalError};
 
 /// The tools of all servers, each with its permission.
 #[derive(Debug, Clone)]
@@ -214,11 +212,11 @@ fn review_row<'l>(
 ) -> Result<ReviewRow, &'l ProposalError> {
     let capability = listed.capability.as_ref()?;
     let tool = ToolDescription::from_json(&listed.definition);
-    let bounds = posture.bounds_local_writes();
+    let bounds = posture.bounds_local_writes() && listed.kind == FeatureKind::Tool;
     let local_write = bounds.then(|| LocalWriteBounds::from_tool(server, &tool, folders)).flatten();
     let mut proposal = match &local_write {
         Some(local) => local.write.proposal.clone(),
-        None => propose(&tool),
+        None => listed.propose_contract(),
     };
     proposal.upstream_digest = capability.spec().upstream_digest;
     let suspicions = weaver_agent_kernel::suspicions(capability);

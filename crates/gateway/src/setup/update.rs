@@ -27,6 +27,7 @@ use crate::clients::{ClientFile, replace_file};
 use crate::config::{self, Config, UpstreamSettings};
 use crate::interruption;
 use crate::listing::ListingResult;
+use crate::serve::FeatureKind;
 
 /// The temporary configuration from which new servers are started.
 const TRIAL_CONFIG: &str = ".weaver-update.toml";
@@ -156,6 +157,8 @@ impl GatewayUpdate {
         for (id, contract) in &named {
             let server = id.as_str().split('.').next().unwrap_or_default();
             match contracts.get(id) {
+                // A server lists no questions that it asks.
+                None if FeatureKind::of(id).is_asked_by_servers() => {}
                 None if names.contains(server) => changes.missing_tools.push(id.clone()),
                 Some(now) if is_changed(contract, now) => {
                     changes.changed_tools.push(id.clone());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weaver_policy::{Effect, PolicySet, Rule};
+use weaver_policy::{Effect, MatchConditions, NameCondition, PolicySet, Rule};
 use weaver_types::{ApprovalAuthority, Capability, Constraints};
 
 use super::subsumption::{ANYTHING, representative_name, requires_no_more, subsumes};
@@ -73,6 +73,41 @@ fn is_redundant(wide: &Rule, narrow: &Rule) -> bool {
             !tighter && joined == wide.authority
         }
     }
+}
+
+/// Reports roles that make no difference: who has such a role may do what the rules allow to
+/// everybody, and no less.
+pub(super) fn check_roles(set: &PolicySet, findings: &mut FindingCollector) {
+    let policy = set.policy();
+    let of_principals = policy.principals.values().map(|principal| &principal.roles);
+    let of_tokens = policy.issuers.values();
+    let of_tokens =
+        of_tokens.flat_map(|issuer| issuer.groups.values().chain(issuer.scopes.values()));
+    let given: BTreeSet<&String> = of_principals.chain(of_tokens).flatten().collect();
+    let mut used = BTreeSet::new();
+    for rule in &policy.rules {
+        add_roles(&rule.require.roles, &mut used);
+        add_matched_roles(&rule.matches, &mut used);
+    }
+    for limit in &policy.limits {
+        add_matched_roles(&limit.matches, &mut used);
+    }
+    used.extend(set.contracts().visible.iter().flat_map(|one| &one.roles));
+    for role in given.difference(&used) {
+        let message = "no rule asks for it, so it neither gives nor takes anything".to_owned();
+        let remedy = "let rules require it (`require = { roles = … }`), or leave it out";
+        findings.add(LintCode::UnusedRole, format!("role `{role}`"), message, remedy);
+    }
+}
+
+fn add_roles<'p>(roles: &'p NameCondition, used: &mut BTreeSet<&'p String>) {
+    used.extend(roles.any.iter().chain(&roles.all));
+}
+
+fn add_matched_roles<'p>(matches: &'p MatchConditions, used: &mut BTreeSet<&'p String>) {
+    add_roles(&matches.roles, used);
+    let parts = matches.any.iter().chain(matches.not.as_deref()).chain(matches.unless.as_deref());
+    parts.for_each(|part| add_matched_roles(part, used));
 }
 
 /// Compares rules with the catalogue.

@@ -16,20 +16,29 @@ use super::{ContractProposal, ToolDescription, ToolHints, propose, reach};
 use crate::harmless_sql::{HarmlessSqlCondition, takes_program};
 
 /// Argument names for the base folder of a call's other paths.
-const BASE_PATH_ARGUMENTS: [&str; 16] = [
+const BASE_PATH_ARGUMENTS: [&str; 17] = [
     "repo_path", "repository", "repo", "root", "root_path", "cwd", "workdir", "working_directory",
     "workspace", "project_path", "project_root", "base_path", "base_dir", "directory", "dir",
-    "folder",
+    "folder", "dirname",
 ];
-/// Paths of keys, of settings that run programs, and of the system itself.
-const SENSITIVE_PATHS: [&str; 40] = [
-    "*/.ssh*", ".ssh*", "*/.gnupg*", ".gnupg*", "*/.aws*", ".aws*", "*/.azure*", "*/.kube*",
-    "*/.docker*", "*/.weaver*", "*/.git/*", ".git/*", "*/.git", "*/.env*", ".env*", "*/.netrc",
-    "*/.npmrc", "*/.pypirc", "*/.bash*", "*/.profile", "*/.zsh*", "*/.config/*", "*/.local/*",
-    "*/.vscode/*", "*/.cursor/*", "*/.claude*", "*/crontab*", "/etc/*", "/usr/*", "/bin/*",
-    "/sbin/*", "/boot/*", "/dev/*", "/proc/*", "/sys/*", "/lib*", "/root/*", "/System/*",
+/// Argument names that may be for a path or for something else. Only a value that looks like a path
+/// is bounded.
+const PERHAPS_PATHS: &[&str] =
+    &["output", "out", "location", "into", "base", "name", "repo", "repository", "workspace"];
+/// Paths of keys, of settings that run programs or say what an agent may do, and of the system
+/// itself.
+const SENSITIVE_PATHS: &[&str] = &[
+    "*/.ssh*", "*/.gnupg*", "*/.aws*", "*/.azure*", "*/.kube*", "*/.docker*", "*/.weaver*",
+    "*/.git/*", "*/.git", "*/git~1*", "*/.gitconfig", "*/.env*", "*/.netrc", "*/.npmrc",
+    "*/.pypirc", "*/.bash*", "*/.profile", "*/.zsh*", "*/.config/*", "*/.config", "*/.local/*",
+    "*/.local", "*/.vscode*", "*/.cursor*", "*/.claude*", "*/.mcp.json", "*/.codex*", "*/.gemini*",
+    "*/.zed*", "*/.opencode*", "*/opencode.json*", "*/.roo/*", "*/.windsurf*", "*/.continue/*",
+    "*/.idea/*", "*/.husky*", "*/.cargo/*", "*/.yarnrc*", "*/crontab*", "/etc/*", "/usr/*",
+    "/bin/*", "/sbin/*", "/boot/*", "/dev/*", "/proc/*", "/sys/*", "/lib*", "/root/*", "/System/*",
     "/Library/*", "~*",
 ];
+/// How deeply a schema is searched for paths.
+const MAX_SCHEMA_DEPTH: usize = 5;
 
 /// The patterns of paths of keys, of settings that run programs, and of the system itself, as
 /// [`LocalWrite::sensitive_paths_match`] tests for them.
@@ -43,13 +52,27 @@ pub fn sensitive_paths() -> Vec<Pattern> {
 struct PathArgument {
     at: JsonPointer,
     required: bool,
-    is_list: bool,
+    form: PathForm,
+}
+
+/// How an argument contains paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PathForm {
+    /// It is one path.
+    One,
+    /// It may contain several, at any depth, or none.
+    Any,
 }
 
 impl PathArgument {
+    /// Whether each call has one path here.
+    fn is_mandatory(&self) -> bool {
+        self.required && self.form == PathForm::One
+    }
+
     /// Whether it is the base folder of the call's other paths.
     fn is_base(&self) -> bool {
-        !self.is_list
+        self.form == PathForm::One
             && BASE_PATH_ARGUMENTS
                 .iter()
                 .any(|name| self.at.as_str().strip_prefix('/') == Some(name))
@@ -81,7 +104,7 @@ pub fn local_write(tool: &ToolDescription<'_>, folders: &[String]) -> Option<Loc
     }
     let hints = ToolHints { destructive: None, ..tool.hints };
     let by_words = propose(&ToolDescription { hints, ..*tool });
-    let in_folders = !folders.is_empty() && paths.iter().any(|path| path.required && !path.is_list);
+    let in_folders = !folders.is_empty() && paths.iter().any(PathArgument::is_mandatory);
     let says_so = is_local_write(&by_words) || only_overwrites(&ToolText::new(tool));
     let why = match (says_so, &statement) {
         (true, None) if in_folders => {
@@ -150,11 +173,11 @@ impl LocalWrite {
                 folders.push(".".to_owned());
             }
             let at = ArgumentPredicate::at(path.at.clone());
-            let inside = match path.is_list {
-                true => ArgumentPredicate { paths_inside: folders, ..at },
-                false => ArgumentPredicate { inside: folders, ..at },
+            let inside = match path.form {
+                PathForm::Any => ArgumentPredicate { paths_inside: folders, ..at },
+                PathForm::One => ArgumentPredicate { inside: folders, ..at },
             };
-            match path.required && !path.is_list {
+            match path.is_mandatory() {
                 true => out.arguments.push(inside),
                 false => misfits.push(path_misfit(inside)),
             }
@@ -226,31 +249,56 @@ fn path_misfit(fits: ArgumentPredicate) -> MatchConditions {
     MatchConditions { arguments: vec![there], not, ..MatchConditions::default() }
 }
 
-/// The top-level path arguments of the schema.
+/// The top-level arguments of the schema that are paths or may contain some. Without an argument
+/// that is named as one, at whatever depth, lists of objects are left alone: they hold records.
 fn path_arguments(schema: Option<&Value>) -> Vec<PathArgument> {
     let required = tool_text::required_arguments(schema);
     let members = schema.and_then(|schema| schema.get("properties")?.as_object());
+    let may_hold = |name: &str| critical::names_path(name) || PERHAPS_PATHS.contains(&name);
+    let writes_files = schema.is_some_and(|schema| has_property(schema, &critical::names_path, 0));
     let path = |(name, member): (&String, &Value)| {
-        if !critical::names_path(name) {
-            return None;
-        }
         let kind = member.get("type").and_then(Value::as_str).unwrap_or("string");
+        let form = match kind {
+            "string" if critical::names_path(name) => PathForm::One,
+            "string" if may_hold(name) => PathForm::Any,
+            "array" if critical::names_path(name) => PathForm::Any,
+            "array" | "object" if writes_files && has_property(member, &may_hold, 0) => {
+                PathForm::Any
+            }
+            _ => return None,
+        };
         let at =
             JsonPointer::parse(&format!("/{}", name.replace('~', "~0").replace('/', "~1"))).ok()?;
-        let is_list = kind == "array";
-        (is_list || kind == "string").then(|| PathArgument {
-            at,
-            required: required.contains(name),
-            is_list,
-        })
+        Some(PathArgument { at, required: required.contains(name), form })
     };
     members.into_iter().flatten().filter_map(path).collect()
+}
+
+/// Whether a schema, or one of its items, has a property with such a name.
+fn has_property(schema: &Value, is_such: &dyn Fn(&str) -> bool, depth: usize) -> bool {
+    if depth > MAX_SCHEMA_DEPTH {
+        return false;
+    }
+    let items = schema.get("items").into_iter();
+    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    members.clone().any(|(name, _)| is_such(name))
+        || items
+            .chain(members.map(|(_, member)| member))
+            .any(|one| has_property(one, is_such, depth + 1))
 }
 
 /// The argument with an SQL statement for a local database.
 fn statement_argument(tool: &ToolDescription<'_>) -> Option<JsonPointer> {
     const DATABASES: [&str; 4] = ["sql", "sqlite", "database", "duckdb"];
     let text = ToolText::new(tool);
+    // SQL Server needs nothing between two statements, so the second one cannot be looked for.
+    let words: Vec<&str> = text.sentences.iter().flatten().map(String::as_str).collect();
+    let is_sql_server = words.windows(2).any(|two| two == ["sql", "server"])
+        || words.iter().any(|word| ["mssql", "sqlserver", "sybase"].contains(word))
+        || text.is_named(&["mssql", "sqlserver", "sybase"]);
+    if is_sql_server {
+        return None;
+    }
     let hints = ToolHints { destructive: None, ..tool.hints };
     if !text.is_about(&DATABASES) || !reach::determine_reach(&text, hints).local {
         return None;

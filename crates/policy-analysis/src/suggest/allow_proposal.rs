@@ -1,12 +1,10 @@
 //! Proposes rules that would allow one stopped call, in three scopes.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 use weaver_policy::{
     ArgumentPredicate, Effect, MatchConditions, Pattern, PolicySet, Rule, TrustedDestination,
 };
-use weaver_types::{CheckKind, CheckResult, Impact, ReasonCode, SinkKind, Verdict};
+use weaver_types::{CheckKind, CheckResult, Impact, JsonPointer, ReasonCode, SinkKind, Verdict};
 
 use super::absent_arguments::{declared_arguments, require_absent};
 use super::argument_pattern::{ArgumentSlot, ObservedValues, constrain};
@@ -232,13 +230,13 @@ fn add_similar_value(matches: &mut MatchConditions, value: &DestinationValue) ->
     }
     if value.kind == ValueKind::OneOf && value.shape == ValueShape::One {
         // A receiver: others at the same domain are similar.
-        let domains: BTreeSet<&str> =
-            texts().filter_map(|text| text.find('@').and_then(|at| text.get(at..))).collect();
-        if let (1, Some(domain)) = (domains.len(), domains.first()) {
-            let suffix = vec![(*domain).to_owned()];
-            matches
-                .arguments
-                .push(ArgumentPredicate { suffix, ..ArgumentPredicate::at(value.at.clone()) });
+        let domain = texts().find_map(|text| text.split_once('@')).map(|(_, domain)| domain);
+        let domains: Vec<String> = domain.map(str::to_ascii_lowercase).into_iter().collect();
+        let root = JsonPointer::parse("").ok()?;
+        let similar = ArgumentPredicate { domains, ..ArgumentPredicate::at(root) };
+        // A list of addresses is at no one domain.
+        if domain.is_some() && texts().all(|text| similar.holds(&Value::from(text))) {
+            matches.arguments.push(ArgumentPredicate { at: value.at.clone(), ..similar });
             return Some(());
         }
     }

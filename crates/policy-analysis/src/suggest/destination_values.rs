@@ -1,6 +1,7 @@
 //! Finds the argument values that decide where a call goes.
 
 use serde_json::Value;
+use weaver_policy::ArgumentPredicate;
 use weaver_policy::critical::{self, ArgumentRole};
 use weaver_types::{Effects, JsonPointer, SinkKind};
 
@@ -123,8 +124,9 @@ pub(super) fn host(text: &str) -> Option<String> {
         _ => authority,
     };
     let host = host.trim_end_matches('.').to_ascii_lowercase();
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
-    (!host.is_empty() && host.bytes().all(plain)).then_some(host)
+    let at = JsonPointer::parse("").ok()?;
+    let domains = ArgumentPredicate { domains: vec![host.clone()], ..ArgumentPredicate::at(at) };
+    domains.holds(&Value::from(text)).then_some(host)
 }
 
 #[cfg(test)]
@@ -167,5 +169,6 @@ mod tests {
         assert_eq!(host("docs.example.com").as_deref(), Some("docs.example.com"));
         assert_eq!(host("https://user@evil.example/"), None);
         assert_eq!(host("https:///x"), None);
+        assert_eq!(host("file://localhost/x"), None);
     }
 }

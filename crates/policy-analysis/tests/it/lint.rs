@@ -156,6 +156,26 @@ fn a_role_that_no_approver_carries_is_reported() {
     assert_eq!(of(LintCode::NobodyCanRelease), ["rule `three`"], "{all:?}");
 }
 
+/// A role that nothing asks for neither gives nor takes anything: who has it and nothing else has all
+/// that the rules allow to everybody.
+#[test]
+fn a_role_that_no_rule_asks_for_is_reported() {
+    let holders = "[principals.ana]\nroles = [\"writer\"]\n[issuers.corp]\n\
+        issuer = \"https://login.example\"\njwks_uri = \"https://login.example/k\"\n\
+        scopes = { \"tools:read\" = [\"reader\"] }\ngroups = { ops = [\"admin\"] }\n";
+    let of = |rules: &str| {
+        let all = found(&set(&format!("{holders}{rules}"), ""));
+        let roles = all.into_iter().filter(|(code, _)| *code == LintCode::UnusedRole);
+        roles.map(|(_, place)| place).collect::<Vec<_>>()
+    };
+    let writes =
+        rule("w", "allow", "capability = \"a\"", "require = { roles = { any = [\"writer\"] } }");
+    assert_eq!(of(&writes), ["role `admin`", "role `reader`"]);
+    let not = rule("r", "deny", "capability = \"a\", not = { roles = { all = [\"reader\"] } }", "");
+    let any = rule("x", "deny", "any = [{ roles = { any = [\"admin\"] } }]", "");
+    assert_eq!(of(&format!("{writes}{not}{any}")), Vec::<String>::new());
+}
+
 #[test]
 fn the_baseline_has_nothing_hardly_meant() {
     assert_eq!(found(&baseline()), []);

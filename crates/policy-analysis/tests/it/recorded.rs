@@ -508,6 +508,44 @@ fn a_stopped_call_becomes_a_rule_at_three_widths() {
 }
 
 #[test]
+fn similar_to_a_mail_is_one_address_at_its_domain() {
+    let mut log = Log::new();
+    let mail = |to: &str| Made::new("mail.send", json!({ "to": to }));
+    let contracts =
+        format!("{CONTRACTS}\n[capabilities.\"post.send\"]\neffects = \"write_local\"\n");
+    let post = |to: &str| Made::new("post.send", json!({ "to": to }));
+    let id = log.refused(&post("ana@Corp.example").stopped("deny", "rule", "no_matching_rule"));
+    let call = log.history.find(&id).unwrap();
+    let proposal = propose_allow_rules(&load("", &contracts, "").unwrap(), call).unwrap();
+    let similar = proposal.rules.iter().find(|(width, _)| *width == AllowScope::Similar);
+    let (_, rule) = similar.unwrap();
+    let draft = load(&rule_text(rule), &contracts, "").unwrap();
+    let allowed = |to: &str| {
+        let mut other = Log::new();
+        other.done(&post(to));
+        replay(&draft, other.history.calls(), NOW, NOW).now.allow == 1
+    };
+    assert!(allowed("ana@corp.example") && allowed("ben@corp.example"), "{}", rule_text(rule));
+    for to in [
+        "eve@evil.example",
+        "eve@evil.example,ana@corp.example",
+        "eve@evil.example\n@corp.example",
+        "evil-list; ana@corp.example",
+        "<eve@evil.example> ana@corp.example",
+    ] {
+        assert!(!allowed(to), "{to:?}");
+    }
+    // A list of addresses has no one domain to be similar to.
+    let listed = mail("eve@evil.example,ana@corp.example");
+    let id = log.refused(&listed.stopped("deny", "rule", "no_matching_rule"));
+    let call = log.history.find(&id).unwrap();
+    let proposal = propose_allow_rules(&load("", &contracts, "").unwrap(), call).unwrap();
+    for (width, rule) in proposal.rules.iter().filter(|(width, _)| *width != AllowScope::Tool) {
+        assert!(rule_text(rule).contains("eve@evil.example"), "{width:?} {}", rule_text(rule));
+    }
+}
+
+#[test]
 fn what_no_rule_releases_is_refused_with_the_reason() {
     let set = set(&rule("ask", "require_approval", "{}"), CONTRACTS);
     let mut log = Log::new();

@@ -4,11 +4,17 @@
 //! use the disagreement: the policy sees one host, and the tool connects to another (Tsai, *A New
 //! Era of SSRF*, 2017). Only texts that all parsers read alike therefore have a host here; every
 //! other text matches no domain.
+//!
+//! A scheme under which a tool reads a file or runs a script (`file:`, `javascript:`) or speaks
+//! another protocol to the host (`gopher:`) says nothing by its host, so the schemes are a list too.
 
 const MAX_HOST_BYTES: usize = 253;
 const MAX_LABEL_BYTES: usize = 63;
+/// The schemes of URLs that have a host.
+const SCHEMES: [&str; 9] = ["http", "https", "ws", "wss", "ftp", "ftps", "sftp", "ssh", "git"];
 
-/// Whether the text is a host name that matches one of these entries, or a URL whose host does.
+/// Whether the text is a host name that matches one of these entries, or a URL or a mail address
+/// whose host does.
 pub(super) fn matches_any_domain(text: &str, entries: &[String]) -> bool {
     parse_host(text).is_some_and(|host| entries.iter().any(|entry| entry_matches(entry, &host)))
 }
@@ -29,21 +35,29 @@ fn entry_matches(entry: &str, host: &str) -> bool {
     }
 }
 
-/// The host in lower case, without a final dot. `None` for a text that is neither a URL with `://`
-/// nor a host with an optional port, and for any text with something that URL parsers disagree on:
-/// spaces, control characters, backslashes, credentials or non-ASCII letters.
+/// The host in lower case, without a final dot. `None` for a text that is neither a URL with a known
+/// scheme and `://`, nor a host with an optional port, nor one mail address; and for any text with
+/// something that parsers disagree on: spaces, control characters, backslashes, credentials or
+/// non-ASCII letters.
 fn parse_host(text: &str) -> Option<String> {
     if text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '\\') {
         return None;
     }
     let authority = match text.split_once("://") {
         Some((scheme, rest)) => {
-            if !is_scheme(scheme) {
+            if !SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
                 return None;
             }
             rest.split(['/', '?', '#']).next()?
         }
-        None => text,
+        None => match text.split_once('@') {
+            // Whoever takes it for a URL without a scheme goes to the same host.
+            Some((mailbox, domain)) => {
+                let is_address = is_mailbox(mailbox) && is_host_name(domain);
+                return is_address.then(|| domain.to_ascii_lowercase());
+            }
+            None => text,
+        },
     };
     if authority.starts_with('[') {
         let (address, after) = authority.split_once(']')?;
@@ -60,9 +74,11 @@ fn parse_host(text: &str) -> Option<String> {
     is_host_name(name).then(|| name.to_ascii_lowercase())
 }
 
-fn is_scheme(scheme: &str) -> bool {
-    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+/// Whether it is the part of a mail address before the `@`, of characters that neither part a list
+/// nor route the mail elsewhere.
+fn is_mailbox(text: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._+-".contains(&b);
+    !text.is_empty() && text.bytes().all(plain)
 }
 
 fn is_optional_port(after: &str) -> bool {
@@ -175,6 +191,56 @@ mod tests {
         assert!(is_domain_entry("localhost") && is_domain_entry("127.0.0.1"));
         for entry in ["*", "*.", "Example.com", "https://a.b", "a.b:80", "a.*.b", "a.b.", "*.A.b"] {
             assert!(!is_domain_entry(entry), "{entry}");
+        }
+    }
+
+    #[test]
+    fn only_a_scheme_whose_tools_go_to_the_host_has_one() {
+        for text in ["http://a.b/x", "HTTPS://a.b", "wss://a.b", "ssh://a.b/x.git", "git://a.b"] {
+            assert_eq!(parse_host(text).as_deref(), Some("a.b"), "{text}");
+        }
+        for text in [
+            "file://localhost/etc/passwd",
+            "FILE://a.b/etc/passwd",
+            "netdoc://a.b/etc/passwd",
+            "javascript://a.b/%0aalert(1)",
+            "data://a.b/,x",
+            "view-source://a.b",
+            "x+y://a.b",
+            "gopher://localhost:6379/_FLUSHALL",
+            "dict://localhost:11211/x",
+            "ldap://a.b/x",
+        ] {
+            assert_eq!(parse_host(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_plain_mail_address_has_the_host_of_its_domain() {
+        for text in ["ana@example.com", "A.b_c+d-1@EXAMPLE.com"] {
+            assert_eq!(parse_host(text).as_deref(), Some("example.com"), "{text}");
+        }
+        for text in [
+            "evil@evil.org,a@example.com",
+            "evil@evil.org;a@example.com",
+            "evil@evil.org a@example.com",
+            "evil@evil.org\n@example.com",
+            "evil@evil.org\r\nBcc: x@example.com",
+            "<evil@evil.org>a@example.com",
+            "\"evil@evil.org\"@example.com",
+            "evil%evil.org@example.com",
+            "evil!x@example.com",
+            "a@evil.org#@example.com",
+            "@example.com",
+            "a@",
+            "a@example.com:80",
+            "a@[::1]",
+            "mailto:a@example.com",
+            "a:b@example.com",
+            "\u{e4}@example.com",
+            "evil,a@example.com",
+        ] {
+            assert_eq!(parse_host(text), None, "{text:?}");
         }
     }
 }

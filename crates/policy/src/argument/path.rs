@@ -6,6 +6,8 @@
 //! symbolic link inside the folder can still lead out of it; preventing that is the job of
 //! confinement.
 
+use weaver_text::invisible;
+
 /// The components of a path, without `.` and `..`.
 struct NormalisedPath<'t> {
     absolute: bool,
@@ -14,14 +16,16 @@ struct NormalisedPath<'t> {
 
 /// Normalises a path. `None` for one that another program may interpret differently (with a
 /// backslash, a control character, a drive letter, a scheme or a leading `~`), and for one that
-/// climbs above its start.
+/// climbs above its start. Blanks at the start and components of blanks and dots are refused too:
+/// some programs drop them.
 fn normalise(text: &str) -> Option<NormalisedPath<'_>> {
     let mut bytes = text.bytes();
     let drive = bytes.next().is_some_and(|b| b.is_ascii_alphabetic()) && bytes.next() == Some(b':');
     if text.is_empty() || drive || text.starts_with('~') || has_scheme(text) {
         return None;
     }
-    if text.chars().any(|c| c == '\\' || c.is_control()) {
+    let has_blank_start = text.starts_with(char::is_whitespace);
+    if has_blank_start || text.chars().any(|c| c == '\\' || c.is_control()) {
         return None;
     }
     let mut components = Vec::new();
@@ -31,14 +35,28 @@ fn normalise(text: &str) -> Option<NormalisedPath<'_>> {
             ".." => {
                 components.pop()?;
             }
+            component if without_ignored_end(component).is_empty() => return None,
             component => components.push(component),
         }
     }
     Some(NormalisedPath { absolute: text.starts_with('/'), components })
 }
 
-/// A path as programs may resolve it: with `/` between its components, and without `.` and `..`.
-/// `None` for one that may lead anywhere: with a control character or `file:`, or where `..` climbs
+/// A component without the blanks and dots at its end, which Windows drops.
+fn without_ignored_end(component: &str) -> &str {
+    component.trim_end_matches(['.', ' '])
+}
+
+/// A component as file systems may store it: without invisible characters (HFS+), the name of a
+/// stream (NTFS), and blanks and dots at its end.
+fn stored_component(component: &str) -> String {
+    let visible: String = component.chars().filter(|c| !invisible::is_invisible(*c)).collect();
+    let name = visible.split("::").next().unwrap_or_default();
+    without_ignored_end(name).to_owned()
+}
+
+/// A path as programs may resolve it: with `/` between its components as file systems store them,
+/// and without `.` and `..`. `None` for one that may lead anywhere: with a control character or `file:`, or where `..` climbs
 /// above its start, its drive or its home folder. The path is not bound to a folder by this, so more
 /// can be read than by [`normalise`].
 pub(super) fn resolved_form(text: &str) -> Option<String> {
@@ -46,7 +64,8 @@ pub(super) fn resolved_form(text: &str) -> Option<String> {
     if is_file_url || text.chars().any(char::is_control) {
         return None;
     }
-    let mut components: Vec<&str> = Vec::new();
+    let text = text.trim_start();
+    let mut components: Vec<String> = Vec::new();
     for component in text.split(['/', '\\']) {
         match component {
             "" | "." => {}
@@ -56,7 +75,10 @@ pub(super) fn resolved_form(text: &str) -> Option<String> {
                     return None;
                 }
             }
-            component => components.push(component),
+            component => match stored_component(component) {
+                empty if empty.is_empty() => return None,
+                component => components.push(component),
+            },
         }
     }
     let start = if text.starts_with(['/', '\\']) { "/" } else { "" };
@@ -118,11 +140,15 @@ mod tests {
             "C:/data",
             "~/data",
             "/data/x/../../etc/passwd",
+            // Some systems drop blanks and dots at the end of a component.
+            "/data/.. /x",
+            "/data/... /x",
+            " /data/a",
         ];
         for path in outside {
             assert!(!is_inside(path, "/data"), "{path:?}");
         }
-        for path in ["../a", "a/../../b", "C:a", "~root", "/a"] {
+        for path in ["../a", "a/../../b", "C:a", "~root", "/a", "  /etc/passwd", "a/.. /b"] {
             assert!(!is_inside(path, "."), "{path}");
         }
         // A percent sign is a character like any other: nothing is decoded.
@@ -141,10 +167,17 @@ mod tests {
             ("~/a/../.ssh/id", "~/.ssh/id"),
             ("C:\\Users\\a\\.ssh\\id", "C:/Users/a/.ssh/id"),
             ("\\etc\\x", "/etc/x"),
+            ("  /etc/x", "/etc/x"),
+            ("a/.git /hooks", "a/.git/hooks"),
+            ("a/.git./hooks", "a/.git/hooks"),
+            ("a/.git::$INDEX_ALLOCATION/hooks", "a/.git/hooks"),
+            ("a/.g\u{200c}it/hooks", "a/.git/hooks"),
         ] {
             assert_eq!(resolved_form(path).as_deref(), Some(resolved), "{path}");
         }
-        for path in ["../a", "/..", "a/../../b", "~/../a", "C:\\..\\a", "/a\n", "File:///etc/x"] {
+        for path in
+            ["../a", "/..", "a/../../b", "~/../a", "C:\\..\\a", "/a\n", "File:///etc/x", "a/.. /b"]
+        {
             assert_eq!(resolved_form(path), None, "{path:?}");
         }
     }

@@ -24,12 +24,13 @@ pub(super) fn all_paths_inside(at: &JsonPointer, value: &Value, folders: &[Strin
 }
 
 /// Whether a path in the value matches one of these patterns, as it is written or as programs
-/// resolve it, or may lead anywhere, or is nested too deeply to tell. Case is ignored, as many file
+/// resolve it (a relative one also from `./`), or may lead anywhere, or is nested too deeply to tell. Case is ignored, as many file
 /// systems do.
 pub(super) fn any_path_matches(at: &JsonPointer, value: &Value, patterns: &[Pattern]) -> bool {
     let fits_none = |text: &str| {
         let Some(resolved) = path::resolved_form(text) else { return false };
-        let readings = [FoldedText::of(text), FoldedText::of(&resolved)];
+        let relative = (!resolved.starts_with('/')).then(|| format!("./{resolved}"));
+        let readings = [text, &resolved, relative.as_deref().unwrap_or(text)].map(FoldedText::of);
         !patterns.iter().any(|one| readings.iter().any(|reading| one.matches_any_case(reading)))
     };
     !all_paths_satisfy(&field_name(at), value, &fits_none, 0)
@@ -72,9 +73,10 @@ fn is_path(name: &str, text: &str) -> bool {
     names_path(name) || argument_role(name) != ArgumentRole::Text && looks_like_path(text)
 }
 
-/// Whether a text starts like a path: at the root, in the home, current or parent folder, on a
-/// drive, or with `file:`.
+/// Whether a text looks like a path: it starts at the root, in the home, current or parent folder, on
+/// a drive or with `file:`, or it climbs to a parent folder. Blanks at its start do not count.
 fn looks_like_path(text: &str) -> bool {
+    let text = text.trim_start();
     let mut bytes = text.bytes();
     let drive = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
         && bytes.next() == Some(b':')
@@ -82,7 +84,8 @@ fn looks_like_path(text: &str) -> bool {
     let scheme = text.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("file:"));
     drive
         || scheme
-        || ["/", "~", "./", "../", "\\", "..\\"].iter().any(|head| text.starts_with(head))
+        || ["/", "~", "./", ".\\", "\\"].iter().any(|head| text.starts_with(head))
+        || text.split(['/', '\\']).any(|component| component == "..")
 }
 
 #[cfg(test)]
@@ -105,6 +108,8 @@ mod tests {
             json!({ "path": "/data/a", "other": "none, as such" }),
             json!({ "path": "/data/a", "other": "a:b" }),
             json!({ "path": "/data/a", "other": "1:/2" }),
+            json!({ "path": "/data/a", "other": "main..feature/x" }),
+            json!({ "path": "/data/a", "other": "wait... what" }),
             json!({ "repo_path": "/data", "options": { "file": "/data/x/../y" } }),
             json!({ "files": { "/data/a": "text of it" } }),
         ] {
@@ -124,6 +129,10 @@ mod tests {
             json!({ "paths": ["/data/a", "/data/../etc"] }),
             json!({ "path": "/data/a", "more": { "list": [["/etc"]] } }),
             json!({ "path": "/data/a", "files": { "/home/u/.ssh/authorized_keys": "k" } }),
+            json!({ "path": "/data/a", "other": "a/../../../etc/x" }),
+            json!({ "path": "/data/a", "other": "a\\..\\..\\x" }),
+            json!({ "path": "/data/a", "other": "  /etc/passwd" }),
+            json!({ "path": "/data/a", "other": { "a/../../../etc/x": 1 } }),
         ] {
             assert!(!is_inside(&value), "{value}");
             assert!(holds_paths(&JsonPointer::parse("").unwrap(), &value), "{value}");
@@ -140,7 +149,8 @@ mod tests {
         assert!(fits("", json!({ "path": "a", "more": { "target": "x/.ssh/id" } })));
         for path in [
             "/etc/passwd", "//etc/cron.d/x", "/./etc/x", "/tmp/../etc/x", "\\etc\\x", "/ETC/x",
-            "a/.Ssh/authorized_keys", "a/.ſſh", "a/../../b", "file:///etc/x",
+            "a/.Ssh/authorized_keys", "a/.ſſh", "a/../../b", "file:///etc/x", ".ssh/id", ".ssh",
+            "a/.ssh. /id", " /etc/x",
         ] {
             assert!(fits("/path", json!(path)), "{path}");
         }

@@ -69,7 +69,8 @@ const ROLE_WORDS: [(ArgumentRole, &[&str]); 11] = [
         ArgumentRole::Path,
         &[
             "path", "file", "filename", "folder", "directory", "dir", "attachment", "source",
-            "destination", "target", "dest",
+            "destination", "target", "dest", "filepath", "pathname", "dirname", "dirpath",
+            "folderpath", "outfile", "infile", "outdir", "cwd", "workdir",
         ],
     ),
     (ArgumentRole::Account, &["account", "iban", "bic", "swift", "card", "wallet", "routing"]),
@@ -123,7 +124,49 @@ const ROLE_WORDS: [(ArgumentRole, &[&str]); 11] = [
 #[must_use]
 pub fn argument_role(name: &str) -> ArgumentRole {
     let words = split::identifier(name);
+    if let Some(role) = role_of_phrase(&words) {
+        return role;
+    }
     words.iter().rev().find_map(|word| role_of_word(word)).unwrap_or(ArgumentRole::Other)
+}
+
+/// The role of words that mean something else together.
+fn role_of_phrase(words: &[String]) -> Option<ArgumentRole> {
+    const BOUNDS: [&str; 5] = ["max", "min", "num", "total", "budget"];
+    let (last, before) = words.split_last()?;
+    let any_of = |known: &[&str]| before.iter().any(|word| known.contains(&word.as_str()));
+    match last.as_str() {
+        // How much a language model may write.
+        "tokens" if any_of(&BOUNDS) => Some(ArgumentRole::Setting),
+        // The parts of an edit.
+        "string" | "str" if any_of(&["old", "new"]) => Some(ArgumentRole::Text),
+        _ => None,
+    }
+}
+
+/// Words of field names that have no role.
+const FIELD_WORDS: [&str; 24] = [
+    "name", "names", "first", "last", "middle", "given", "full", "display", "nick", "label",
+    "value", "primary", "street", "city", "zip", "postal", "postcode", "country", "state",
+    "region", "line", "role", "is", "new",
+];
+/// Words that have a role and are names of groups as well.
+const GROUP_NAMES: [&str; 21] = [
+    "everyone", "staff", "employees", "crew", "team", "teams", "squad", "department", "leads",
+    "family", "people", "users", "admins", "administrators", "managers", "customers", "partners",
+    "students", "friends", "colleagues", "audience",
+];
+
+/// Whether a member name consists only of words of field names, so that it names a field and not a
+/// receiver.
+pub(crate) fn is_field_name(name: &str) -> bool {
+    let words = split::identifier(name);
+    let is_known = |word: &String| {
+        let word = word.as_str();
+        let has_role = role_of_word(word).is_some() && !GROUP_NAMES.contains(&word);
+        has_role || FIELD_WORDS.contains(&word)
+    };
+    !words.is_empty() && words.iter().all(is_known)
 }
 
 fn role_of_word(word: &str) -> Option<ArgumentRole> {
@@ -131,5 +174,6 @@ fn role_of_word(word: &str) -> Option<ArgumentRole> {
         ROLE_WORDS.iter().find(|(_, words)| words.contains(&word)).map(|(role, _)| *role)
     };
     let singular = || ["es", "s"].iter().filter_map(|end| word.strip_suffix(end)).find_map(one);
-    one(word).or_else(singular)
+    let from_ies = || one(&[word.strip_suffix("ies")?, "y"].concat());
+    one(word).or_else(singular).or_else(from_ies)
 }

@@ -265,3 +265,28 @@ fn a_receiver_is_one_under_any_name() {
         .collect();
     assert_eq!(missed, Vec::<&str>::new());
 }
+
+#[test]
+fn plurals_and_joined_words_have_the_role_of_their_word() {
+    for (name, role) in [
+        ("copies", ArgumentRole::Recipient),
+        ("beneficiaries", ArgumentRole::Recipient),
+        ("directories", ArgumentRole::Path),
+        ("repositories", ArgumentRole::Network),
+        ("queries", ArgumentRole::Text),
+        ("series", ArgumentRole::Other),
+        ("filepath", ArgumentRole::Path),
+        ("pathname", ArgumentRole::Path),
+        ("dirname", ArgumentRole::Path),
+        ("new_string", ArgumentRole::Text),
+        // A count of language-model tokens is no secret.
+        ("maxTokens", ArgumentRole::Setting),
+        ("max_output_tokens", ArgumentRole::Setting),
+        ("token", ArgumentRole::Secret),
+        ("tokens", ArgumentRole::Secret),
+        ("access_tokens", ArgumentRole::Secret),
+        ("max_amount", ArgumentRole::Amount),
+    ] {
+        assert_eq!(argument_role(name), role, "{name}");
+    }
+}

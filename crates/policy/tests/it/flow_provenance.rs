@@ -318,6 +318,12 @@ fn a_call_that_names_nobody_goes_nowhere() {
         json!({ "title": "lunch", "guests": [{ "email": "", "name": "eve" }] }),
         json!({ "title": "lunch", "guests": { "eve@evil.example": null } }),
         json!({ "title": "lunch", "guests": [{ "C0EV1L99": {} }] }),
+        // A name that holds the word of a field, among others, is none.
+        json!({ "title": "lunch", "guests": { "eve.mail@evil.example": {} } }),
+        json!({ "title": "lunch", "guests": { "team-evil": {} } }),
+        json!({ "title": "lunch", "guests": { "user-eve": null } }),
+        json!({ "title": "lunch", "guests": [{ "date@evil.example": "" }] }),
+        json!({ "title": "lunch", "guests": { "everyone": {} } }),
         // Whom an argument outside of the schema names, nobody knows.
         json!({ "title": "lunch", "invite": "eve" }),
     ] {
@@ -380,6 +386,42 @@ fn a_member_that_the_schema_does_not_name_may_be_a_second_receiver() {
     }
     let blocks = json!({ "channel": "general", "blocks": [{ "user": "mallory" }] });
     assert!(send.held(blocks).is_some());
+}
+
+/// A map of receivers has them as the names of its members, whatever stands under them.
+#[test]
+fn a_member_name_below_a_receiver_is_a_receiver() {
+    let send = Send::new(&["/to", "/cc"]);
+    let with = |cc: Value| json!({ "to": "bob@corp.example", "cc": cc });
+    for nobody in [json!(null), json!({}), json!([]), json!({ "address": "", "name": null })] {
+        send.goes(with(nobody));
+    }
+    send.goes(with(json!([{ "emailAddress": { "address": "bob@corp.example" } }])));
+    for empty in [json!(null), json!({}), json!([[]]), json!(""), json!({ "name": null })] {
+        for cc in [json!({ "room-evil": empty }), json!([{ "room-evil": empty }])] {
+            assert!(send.held(with(cc.clone())).is_some(), "{cc}");
+        }
+    }
+    // What somebody vouched for stands under it does not vouch for the name.
+    let cc = json!({ "room-evil": "bob@corp.example" });
+    assert!(send.held(with(cc.clone())).is_some(), "{cc}");
+    let cc = json!({ "address": { "name": { "room-evil": "" } } });
+    assert!(send.held(with(cc.clone())).is_some(), "{cc}");
+    let known =
+        [ValueClass::Phrase, ValueClass::Name].map(|class| (class, "team-blue", ValueOrigin::User));
+    let send = Send { known: Known::of(&known), ..send };
+    send.goes(json!({ "to": { "team-blue": {} } }));
+}
+
+#[test]
+fn a_display_name_is_read_as_a_text() {
+    let send = Send::new(&["/to"]);
+    let to = |name: &str| json!({ "to": format!("{name} <bob@corp.example>") });
+    send.goes(to("Bob"));
+    send.goes(to("Dr. B. Stone (Sales)"));
+    for name in ["\"https://evil.com/x\"", "see www.evil.com", "card 4111"] {
+        assert!(send.held(to(name)).is_some(), "{name}");
+    }
 }
 
 #[test]

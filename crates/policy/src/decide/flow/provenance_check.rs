@@ -104,10 +104,10 @@ impl ReceiverSearch<'_> {
             }),
             Value::Object(members) => members.iter().all(|(name, member)| {
                 at.push(Cow::Borrowed(name));
-                // A member name that is neither in the schema nor a typical field name may itself
-                // name a receiver.
+                // A member name that is neither in the schema nor the name of a field may itself name a
+                // receiver.
                 let is_field = schema_membership(self.schema, at) == SchemaMembership::Declared
-                    || critical::argument_role(name) != ArgumentRole::Other;
+                    || critical::is_field_name(name);
                 let nobody = (is_field || !self.is_receiver(at)) && self.names_nobody(member, at);
                 at.pop();
                 nobody
@@ -174,7 +174,12 @@ impl<'a> ProvenanceCheck<'a> {
                 Ok(())
             }
             Value::Object(members) => {
+                let in_map = self.may_map_receivers(at);
                 for (name, member) in members {
+                    if in_map && !critical::is_field_name(name) && !self.declares(at, name) {
+                        let receiver = Value::String(name.clone());
+                        self.check_critical(&receiver, at, argument_name(at))?;
+                    }
                     at.push(Cow::Borrowed(name));
                     if name.contains(['.', '@']) {
                         self.check_text(name, at)?;
@@ -186,6 +191,34 @@ impl<'a> ProvenanceCheck<'a> {
             }
             leaf => self.check_leaf(leaf, at),
         }
+    }
+
+    /// Whether the members of an object at this path may have receivers as their names, as in a map
+    /// from addresses to display names. Their values may then be empty, or vouched for elsewhere.
+    fn may_map_receivers(&self, at: &[Cow<'_, str>]) -> bool {
+        let decides = |name: &Cow<'_, str>| {
+            matches!(
+                critical::argument_role(name),
+                ArgumentRole::Recipient
+                    | ArgumentRole::Email
+                    | ArgumentRole::Network
+                    | ArgumentRole::Account
+                    | ArgumentRole::Identifier
+            )
+        };
+        let schema = self.query.capability.spec().input_schema.as_ref();
+        let is_undeclared = || {
+            let membership = schema.map(|schema| schema_membership(schema, at));
+            membership == Some(SchemaMembership::Undeclared)
+        };
+        self.is_critical(at, argument_name(at)) && (at.iter().any(decides) || is_undeclared())
+    }
+
+    /// Whether the schema declares this member of the object at a path.
+    fn declares(&self, at: &[Cow<'_, str>], name: &str) -> bool {
+        let path: Vec<&str> = at.iter().map(AsRef::as_ref).chain([name]).collect();
+        let schema = self.query.capability.spec().input_schema.as_ref();
+        schema.is_some_and(|schema| schema_membership(schema, &path) == SchemaMembership::Declared)
     }
 
     fn check_leaf(&mut self, value: &Value, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
@@ -213,13 +246,18 @@ impl<'a> ProvenanceCheck<'a> {
         at: &[Cow<'_, str>],
         name: &str,
     ) -> Result<(), ProvenanceGap> {
-        let at = json_pointer(at);
-        let found = match JsonPointer::parse(&at) {
+        let pointer = json_pointer(at);
+        let found = match JsonPointer::parse(&pointer) {
             Ok(pointer) => self.origins.origin(&pointer, value),
             Err(_) => None,
         };
         if !self.is_sufficient(found) && !self.goes_to_trusted_destination(value) {
-            return Err(self.unvouched_gap(&at, RequiredTokens::for_argument(name, value).kind()));
+            let kind = RequiredTokens::for_argument(name, value).kind();
+            return Err(self.unvouched_gap(&pointer, kind));
+        }
+        // A display name before an address receives nothing, but is shown.
+        if let Some(text) = value.as_str().filter(|text| text.contains('<')) {
+            self.check_text(text, at)?;
         }
         self.has_vouched_destination = true;
         Ok(())

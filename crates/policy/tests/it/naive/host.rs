@@ -1,9 +1,8 @@
 //! The host of a URL or of a host name.
 
 fn is_scheme(text: &str) -> bool {
-    let mut chars = text.chars();
-    chars.next().is_some_and(|c| c.is_ascii_alphabetic())
-        && chars.all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    let text = text.to_lowercase();
+    matches!(&*text, "http" | "https" | "ws" | "wss" | "ftp" | "ftps" | "sftp" | "ssh" | "git")
 }
 
 fn is_port(text: &str) -> bool {
@@ -28,6 +27,14 @@ fn without_port(text: &str) -> Option<&str> {
 fn host(text: &str) -> Option<String> {
     if text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '\\') {
         return None;
+    }
+    if !text.contains("://") && text.contains('@') {
+        let (name, domain) = text.split_once('@')?;
+        let formed = !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c))
+            && domain.len() <= 253
+            && domain.split('.').all(is_label);
+        return formed.then(|| domain.to_ascii_lowercase());
     }
     let authority = match text.split_once("://") {
         Some((scheme, _)) if !is_scheme(scheme) => return None,

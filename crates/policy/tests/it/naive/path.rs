@@ -3,6 +3,8 @@
 use serde_json::Value as Json;
 use weaver_policy::critical::{ArgumentRole, argument_role, names_path};
 
+use weaver_text::invisible::is_invisible;
+
 use super::reading::fits_one_any_case;
 
 /// A path that could be read: whether it is absolute, and its steps.
@@ -23,6 +25,7 @@ fn read(text: &str) -> Option<Path<'_>> {
         || drive
         || url
         || text.starts_with('~')
+        || text.starts_with(char::is_whitespace)
         || text.chars().any(|c| c == '\\' || c.is_control())
     {
         return None;
@@ -34,6 +37,7 @@ fn read(text: &str) -> Option<Path<'_>> {
             ".." => {
                 steps.pop()?;
             }
+            name if name.chars().all(|c| c == '.' || c == ' ') => return None,
             name => steps.push(name),
         }
     }
@@ -52,12 +56,15 @@ pub(crate) fn is_inside(path: &str, folder: &str) -> bool {
 
 /// Whether a text begins as a path does.
 fn begins_as_path(text: &str) -> bool {
+    let text = text.trim_start();
+    if text.replace('\\', "/").split('/').any(|step| step == "..") {
+        return true;
+    }
     let second = text.chars().nth(1) == Some(':');
     let drive = second && text.starts_with(|c: char| c.is_ascii_alphabetic());
     text.starts_with(['/', '~', '\\'])
         || text.starts_with("./")
-        || text.starts_with("../")
-        || text.starts_with("..\\")
+        || text.starts_with(".\\")
         || text.to_ascii_lowercase().starts_with("file:")
         || drive && text.chars().nth(2).is_some_and(|c| c == '/' || c == '\\')
 }
@@ -108,21 +115,31 @@ pub(crate) fn any_fits(at: &str, value: &Json, patterns: &[&str]) -> bool {
     let fits = |text: &str| fits_one_any_case(patterns, text);
     paths(at, value).iter().any(|text| {
         let Some(text) = text else { return true };
-        fits(text) || resolve(text).is_none_or(|resolved| fits(&resolved))
+        fits(text)
+            || resolve(text).is_none_or(|resolved| {
+                let relative = !resolved.starts_with('/');
+                fits(&resolved) || relative && fits(&format!("./{resolved}"))
+            })
     })
 }
 
 /// The path without `.` and `..`; nothing for one that may lead anywhere.
 fn resolve(text: &str) -> Option<String> {
-    let text = text.replace('\\', "/");
+    let text = text.trim_start().replace('\\', "/");
     if text.to_ascii_lowercase().starts_with("file:") || text.chars().any(char::is_control) {
         return None;
     }
-    let mut steps: Vec<&str> = Vec::new();
+    let mut steps: Vec<String> = Vec::new();
     for step in text.split('/').filter(|step| !step.is_empty() && *step != ".") {
         if step != ".." {
-            steps.push(step);
-        } else if matches!(steps[..], [only] if only.starts_with('~') || only.ends_with(':')) {
+            let seen: String = step.chars().filter(|c| !is_invisible(*c)).collect();
+            let (name, _) = seen.split_once("::").unwrap_or((&seen, ""));
+            let name = name.trim_end_matches(['.', ' ']);
+            if name.is_empty() {
+                return None;
+            }
+            steps.push(name.to_owned());
+        } else if matches!(&steps[..], [only] if only.starts_with('~') || only.ends_with(':')) {
             return None;
         } else {
             steps.pop()?;
