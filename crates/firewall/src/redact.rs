@@ -197,7 +197,7 @@ impl Redactor {
 
     /// The mask of a value that a rule found; `None` if there is no table or it is full.
     fn mask_for(&self, rule: usize, form: ValueForm, text: &str) -> Option<String> {
-        let RunMasks { table, source, disclosed_values, .. } = self.masks.as_ref()?;
+        let RunMasks { table, disclosed_values, .. } = self.masks.as_ref()?;
         if rule == DISCLOSED_VALUE_RULE {
             return table.mask_disclosed(text, disclosed_values.as_deref()?);
         }
@@ -205,16 +205,31 @@ impl Redactor {
             PERSONAL_FIELD_RULE => ValueFamily::Personal,
             _ => self.engine()?.family(rule),
         };
-        table.mask(
-            &ValueToMask { kind: self.kind_of_rule(rule), family, form, text },
-            source.as_deref(),
-        )
+        self.mask_value(ValueToMask { kind: self.kind_of_rule(rule), family, form, text })
+    }
+
+    /// The mask of a value. Personal data in which a secret is found counts as a secret: its mask
+    /// goes only where that of the secret alone may go.
+    fn mask_value(&self, mut value: ValueToMask<'_>) -> Option<String> {
+        let RunMasks { table, source, .. } = self.masks.as_ref()?;
+        let is_personal = value.family == ValueFamily::Personal;
+        if is_personal && !table.contains_value(&value) && self.has_secret(&value) {
+            value.family = ValueFamily::Secret;
+        }
+        table.mask(&value, source.as_deref())
+    }
+
+    /// True if something of the value stays hidden where all personal data may be seen.
+    fn has_secret(&self, value: &ValueToMask<'_>) -> bool {
+        let Some(value) = value.to_json() else { return true };
+        let shown = self.without_masks().with_disclosure(Disclosure::Personal);
+        shown.redact_value(&value, &mut Counts::new()) != value
     }
 
     /// The mask of a value that is hidden because of its field name. If a rule recognises the whole
     /// value, the mask has that rule's kind.
     pub(crate) fn mask_field(&self, value: &Value, by: HiddenBy) -> Option<String> {
-        let RunMasks { table, source, .. } = self.masks.as_ref()?;
+        self.masks.as_ref()?;
         let token;
         let (form, text) = match value {
             Value::String(text) => (ValueForm::Text, text.as_str()),
@@ -230,15 +245,13 @@ impl Redactor {
             return Some(self.redact_text(text, &mut Counts::new()).into_owned());
         }
         let (kind, family) = (self.kind_of_rule(SECRET_FIELD_RULE), by.family());
-        table.mask(&ValueToMask { kind, family, form, text }, source.as_deref())
+        self.mask_value(ValueToMask { kind, family, form, text })
     }
 
     /// The mask of a text that is a secret because its field has a name of this kind.
     pub(crate) fn mask_named_secret(&self, text: &str, name: SecretKind) -> Option<String> {
-        let RunMasks { table, source, .. } = self.masks.as_ref()?;
         let (kind, family) = (Arc::from(secrets::kind_of_value(name)), ValueFamily::Secret);
-        let value = ValueToMask { kind: &kind, family, form: ValueForm::Text, text };
-        table.mask(&value, source.as_deref())
+        self.mask_value(ValueToMask { kind: &kind, family, form: ValueForm::Text, text })
     }
 
     /// The mask of a number that is a JSON value.

@@ -34,6 +34,16 @@ pub(crate) struct ValueToMask<'a> {
     pub(crate) text: &'a str,
 }
 
+impl ValueToMask<'_> {
+    /// The value as JSON.
+    pub(crate) fn to_json(&self) -> Option<Value> {
+        match self.form {
+            ValueForm::Text => Some(Value::String(self.text.to_owned())),
+            ValueForm::Json => serde_json::from_str(self.text).ok(),
+        }
+    }
+}
+
 /// A mask and what it stands for.
 #[derive(Debug)]
 pub(super) struct MaskEntry {
@@ -112,11 +122,8 @@ impl MaskEntry {
 
     /// The value as JSON, to replace a whole string.
     pub(super) fn to_json(&self) -> Option<Value> {
-        let text = self.text()?;
-        match self.form {
-            ValueForm::Text => Some(Value::String(text.to_owned())),
-            ValueForm::Json => serde_json::from_str(text).ok(),
-        }
+        let (text, kind) = (self.text()?, &self.kind);
+        ValueToMask { kind, family: self.family, form: self.form, text }.to_json()
     }
 
     /// The value within a text: a string without quotes, anything else as it appeared.
