@@ -210,8 +210,9 @@ impl Redactor {
 
     /// The mask of a value. Personal data in which a secret is found counts as a secret: its mask
     /// goes only where that of the secret alone may go.
-    fn mask_value(&self, mut value: ValueToMask<'_>) -> Option<String> {
+    fn mask_value(&self, value: ValueToMask<'_>) -> Option<String> {
         let RunMasks { table, source, .. } = self.masks.as_ref()?;
+        let mut value = value.without_quotes();
         let is_personal = value.family == ValueFamily::Personal;
         if is_personal && !table.contains_value(&value) && self.has_secret(&value) {
             value.family = ValueFamily::Secret;

@@ -450,3 +450,19 @@ fn first_mask(seen: &str) -> String {
     let start = start.unwrap_or_else(|| panic!("no mask: {seen}")).0;
     seen[start..=start + seen[start..].find(']').unwrap()].to_owned()
 }
+
+#[test]
+fn a_value_has_one_mask_in_structure_in_text_and_where_it_comes_back() {
+    let office = Office::new();
+    let record = json!({ "email": "Jane at desk 4" });
+    let first = first_mask(&office.read("book.read", RawResult::json(record.clone())));
+    let text = office.read("book.read", RawResult::text(record.to_string()));
+    assert_eq!(first_mask(&text), first, "{text}");
+    assert!(succeeded(&office.call(
+        "files.write",
+        json!({ "text": record.to_string().replace("Jane at desk 4", &first) })
+    )));
+    assert_eq!(office.last()["text"], record.to_string(), "byte for byte");
+    let back = office.read("files.read", RawResult::text("it was Jane at desk 4"));
+    assert_eq!(first_mask(&back), first, "{back}");
+}

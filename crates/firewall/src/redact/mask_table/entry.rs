@@ -35,6 +35,16 @@ pub(crate) struct ValueToMask<'a> {
 }
 
 impl ValueToMask<'_> {
+    /// A JSON string without escapes as the text in its quotes, so that it has one mask wherever it
+    /// appears.
+    pub(crate) fn without_quotes(self) -> Self {
+        let quoted = self.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        match quoted.filter(|text| self.form == ValueForm::Json && !text.contains('\\')) {
+            Some(text) => Self { form: ValueForm::Text, text, ..self },
+            None => self,
+        }
+    }
+
     /// The value as JSON.
     pub(crate) fn to_json(&self) -> Option<Value> {
         match self.form {
