@@ -103,6 +103,8 @@ struct RunMasks {
     disclosed_values: Option<Arc<DisclosedValues>>,
     /// Whether text that looks like a mask is masked. False for text that was already redacted.
     masks_lookalikes: bool,
+    /// Whether disclosed values are recognised, and every value gets the plain mask.
+    plain: bool,
 }
 
 impl Redactor {
@@ -122,7 +124,16 @@ impl Redactor {
     /// This redactor with the masks of a run, for values from this source.
     pub(crate) fn with_masks(&self, table: Arc<MaskTable>, source: Option<ValueSource>) -> Self {
         let (disclosed_values, source) = (table.disclosed_values(), source.map(Arc::new));
-        let masks = Some(RunMasks { table, source, disclosed_values, masks_lookalikes: true });
+        let masks =
+            RunMasks { table, source, disclosed_values, masks_lookalikes: true, plain: false };
+        Self { masks: Some(masks), ..self.clone() }
+    }
+
+    /// This redactor, which also recognises the values of a run that were disclosed to calls. It
+    /// masks them plainly: a question of a server is a call too, in which a mask would resolve.
+    pub(crate) fn with_disclosed_values(&self, table: Arc<MaskTable>) -> Self {
+        let masks = self.with_masks(table, None).masks;
+        let masks = masks.map(|m| RunMasks { masks_lookalikes: false, plain: true, ..m });
         Self { masks, ..self.clone() }
     }
 
@@ -147,9 +158,14 @@ impl Redactor {
         &self.disclosure
     }
 
+    /// The masks that lead back to values, if it writes such.
+    fn numbered_masks(&self) -> Option<&RunMasks> {
+        self.masks.as_ref().filter(|masks| !masks.plain)
+    }
+
     /// True if masks lead back to values, and so differ between runs.
     pub(crate) fn has_masks(&self) -> bool {
-        self.masks.is_some()
+        self.numbered_masks().is_some()
     }
 
     /// The masks that it would write; `None` for the plain mask, which is the same in every run.
@@ -197,7 +213,7 @@ impl Redactor {
 
     /// The mask of a value that a rule found; `None` if there is no table or it is full.
     fn mask_for(&self, rule: usize, form: ValueForm, text: &str) -> Option<String> {
-        let RunMasks { table, disclosed_values, .. } = self.masks.as_ref()?;
+        let RunMasks { table, disclosed_values, .. } = self.numbered_masks()?;
         if rule == DISCLOSED_VALUE_RULE {
             return table.mask_disclosed(text, disclosed_values.as_deref()?);
         }
@@ -211,7 +227,7 @@ impl Redactor {
     /// The mask of a value. Personal data in which a secret is found counts as a secret: its mask
     /// goes only where that of the secret alone may go.
     fn mask_value(&self, value: ValueToMask<'_>) -> Option<String> {
-        let RunMasks { table, source, .. } = self.masks.as_ref()?;
+        let RunMasks { table, source, .. } = self.numbered_masks()?;
         let mut value = value.without_quotes();
         let is_personal = value.family == ValueFamily::Personal;
         if is_personal && !table.contains_value(&value) && self.has_secret(&value) {
@@ -230,7 +246,7 @@ impl Redactor {
     /// The mask of a value that is hidden because of its field name. If a rule recognises the whole
     /// value, the mask has that rule's kind.
     pub(crate) fn mask_field(&self, value: &Value, by: HiddenBy) -> Option<String> {
-        self.masks.as_ref()?;
+        self.numbered_masks()?;
         let token;
         let (form, text) = match value {
             Value::String(text) => (ValueForm::Text, text.as_str()),
@@ -268,7 +284,7 @@ impl Redactor {
     /// True for a mask of this run in text that was redacted before.
     pub(crate) fn is_mask_of_run(&self, text: &str) -> bool {
         let is_own = |masks: &RunMasks| !masks.masks_lookalikes && masks.table.contains_mask(text);
-        text.starts_with('[') && self.masks.as_ref().is_some_and(is_own)
+        text.starts_with('[') && self.numbered_masks().is_some_and(is_own)
     }
 
     /// Called when the value of the last mask turns out to continue: the mask must not resolve to a
