@@ -1,5 +1,6 @@
 //! The kernel: a struct of its components, and what a host reads of them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use weaver_firewall::{Firewall, Session};
@@ -85,10 +86,22 @@ impl Kernel {
         self.context.policy()
     }
 
-    /// The firewall, for text that reaches a model outside of a call.
+    /// The firewall, for text that reaches a model outside of a run.
     #[must_use]
     pub fn firewall(&self) -> &Firewall {
         &self.context.firewall
+    }
+
+    /// The firewall for text that reaches the model of a run outside of a call, such as a list of
+    /// tools. It also masks the values that calls of the run received in place of their masks.
+    #[must_use]
+    pub fn firewall_of_run(&self, run: &RunContext) -> Cow<'_, Firewall> {
+        let slot = self.recorder.slot(&run.run_id).ok();
+        let table = slot.map(|slot| Arc::clone(slot.masks().table()));
+        match table.filter(|table| !table.is_empty()) {
+            Some(table) => Cow::Owned(self.context.firewall.with_disclosed_values(table)),
+            None => Cow::Borrowed(&self.context.firewall),
+        }
     }
 
     /// The current time; `None` while the wall clock has jumped ahead and no operator has confirmed

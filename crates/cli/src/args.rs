@@ -61,12 +61,16 @@ fn after_help() -> String {
     after_long_help = after_help(),
     styles = STYLES,
     max_term_width = 80,
-    infer_subcommands = false
+    infer_subcommands = false,
+    args_conflicts_with_subcommands = true
 )]
 pub(super) struct Cli {
     /// Without a command: show the current state
     #[command(subcommand)]
     pub(super) command: Option<Command>,
+    /// The configuration whose state is shown; the default is the nearest weaver.toml, or your own
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

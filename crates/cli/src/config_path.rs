@@ -100,18 +100,53 @@ pub(crate) fn resolve_absolute(named: Option<&Path>) -> Result<PathBuf, Failure>
 /// The nearest configuration in this folder or above, or else the user's own.
 pub(crate) fn find_default() -> Option<PathBuf> {
     let working_folder = std::env::current_dir().ok();
-    let upwards = working_folder
-        .iter()
-        .flat_map(|working_folder| working_folder.ancestors())
-        .map(|folder| folder.join(DEFAULT_FILE_NAME));
+    let upwards = working_folder.iter().flat_map(|folder| in_folder_or_above(folder));
     let user_config = ClientFolders::for_current_user()
         .map(|folders| folders.gateway_folder().join(DEFAULT_FILE_NAME));
     upwards.chain(user_config).find(|path| path.is_file())
 }
 
+/// Where a configuration may be found from a folder. In the folders above, files of other users do
+/// not count: anyone can put one into `/tmp`, and its programs would run.
+fn in_folder_or_above(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let own = folder.join(DEFAULT_FILE_NAME);
+    let above = folder.ancestors().skip(1).map(|folder| folder.join(DEFAULT_FILE_NAME));
+    std::iter::once(own).chain(above.filter(|path| is_own(path)))
+}
+
+/// True for a file of this user or of root.
+#[cfg(unix)]
+fn is_own(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let user = rustix::process::geteuid().as_raw();
+    std::fs::metadata(path).is_ok_and(|about| [0, user].contains(&about.uid()))
+}
+
+#[cfg(not(unix))]
+fn is_own(_path: &Path) -> bool {
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn above_a_folder_only_files_of_this_user_and_of_root_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let above = folder.path().join(DEFAULT_FILE_NAME);
+        let inner = folder.path().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        std::fs::write(&above, "").unwrap();
+        let finds = |from: &Path| in_folder_or_above(from).any(|path| path == above);
+        assert!(finds(&inner) && finds(folder.path()));
+        // Only root can give a file away.
+        if std::os::unix::fs::chown(&above, Some(65_534), None).is_ok() {
+            assert!(!finds(&inner) && finds(folder.path()));
+        }
+    }
 
     #[test]
     fn a_ledger_is_named_by_its_file_or_by_the_configuration_of_its_gateway() {

@@ -101,7 +101,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Some(command) => run(command),
-        None => overview::run(),
+        None => overview::run(cli.config),
     };
     match result {
         Ok(exit) => exit.into(),

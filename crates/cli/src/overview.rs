@@ -1,5 +1,7 @@
 //! `weaver` without a command: the state of the gateway, and the three most useful next commands.
 
+use std::path::PathBuf;
+
 use weaver_gateway::clients::ConnectedFileState;
 use weaver_gateway::config::{self, Config};
 #[cfg(unix)]
@@ -16,8 +18,8 @@ use super::{Exit, Failure, approve, config_path, output};
 /// The largest log, in events, that is verified while the user waits.
 const MAX_EVENTS_TO_VERIFY: u64 = 20_000;
 
-pub(super) fn run() -> Result<Exit, Failure> {
-    let Some(file) = config_path::find_default() else {
+pub(super) fn run(named: Option<PathBuf>) -> Result<Exit, Failure> {
+    let Some(file) = named.or_else(config_path::find_default) else {
         output::text(&format!(
             "{}: no weaver.toml here, in a folder above, or in your own folder\n\n{}",
             output::bold("Weaver is not set up"),

@@ -57,6 +57,17 @@ struct ServiceFile {
     text: String,
 }
 
+impl ServiceFile {
+    /// The text, with a comment that names the file.
+    fn named_text(&self, home: &Path) -> String {
+        let path = home.join(&self.path);
+        match self.text.split_once("?>\n") {
+            Some((head, xml)) => format!("{head}?>\n<!-- {} -->\n{xml}", path.display()),
+            None => format!("# {}\n{}", path.display(), self.text),
+        }
+    }
+}
+
 impl ServiceManager {
     fn of_this_system() -> Self {
         if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
@@ -163,8 +174,8 @@ fn xml_escape(text: &str) -> String {
 pub(super) fn run(verb: Service) -> Result<Exit, Failure> {
     match verb {
         Service::Show(of) => {
-            let files: Vec<String> =
-                service_files(&of)?.into_iter().map(|file| file.text).collect();
+            let (files, home) = (service_files(&of)?, home()?);
+            let files: Vec<String> = files.iter().map(|file| file.named_text(&home)).collect();
             output::text(&files.join("\n"))?;
             Ok(Exit::Ok)
         }
@@ -298,7 +309,12 @@ mod tests {
             assert!(service.text.contains(line), "{line}\n{}", service.text);
         }
         assert!(socket.text.contains("\nListenStream=/s %%/d.sock\n"), "{}", socket.text);
+        let shown = service.named_text(Path::new("/home/ana"));
+        assert!(shown.starts_with("# /home/ana/.config/systemd/user/weaver.service\n[Unit]\n"));
         let [agent] = &ServiceManager::Launchd.files(&plan)[..] else { panic!("one file") };
+        let shown = agent.named_text(Path::new("/Users/ana"));
+        let second = "<!-- /Users/ana/Library/LaunchAgents/weaver.plist -->";
+        assert!(shown.starts_with("<?xml") && shown.lines().nth(1) == Some(second), "{shown}");
         assert!(agent.text.contains("<string>/a%b/$x/\"c\"&lt;&amp;&gt;.toml</string>"));
         assert!(agent.text.contains("<key>PATH</key><string>/bin:/$y\\:/%h</string>"));
     }

@@ -134,6 +134,14 @@ impl Firewall {
         Self { redactor: Arc::new(self.redactor.with_masks(table, source)), views }
     }
 
+    /// This firewall for text that is no result of a call: it also masks the values that calls of a
+    /// run received in place of their masks. Every value gets the plain mask.
+    #[must_use]
+    pub fn with_disclosed_values(&self, table: Arc<MaskTable>) -> Self {
+        let views = Arc::clone(&self.views);
+        Self { redactor: Arc::new(self.redactor.with_disclosed_values(table)), views }
+    }
+
     /// This firewall for a reader who may see this much personal data, in texts and values. For
     /// frames, the frame's spec alone decides.
     #[must_use]

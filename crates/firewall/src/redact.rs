@@ -104,6 +104,8 @@ struct RunMasks {
     disclosed_values: Option<Arc<DisclosedValues>>,
     /// Which text that looks like a mask is masked.
     lookalikes: Lookalikes,
+    /// Whether disclosed values are recognised, and every value gets the plain mask.
+    plain: bool,
 }
 
 /// Which text that looks like a mask is masked.
@@ -135,7 +137,15 @@ impl Redactor {
     pub(crate) fn with_masks(&self, table: Arc<MaskTable>, source: Option<ValueSource>) -> Self {
         let (disclosed_values, source) = (table.disclosed_values(), source.map(Arc::new));
         let lookalikes = Lookalikes::All;
-        let masks = Some(RunMasks { table, source, disclosed_values, lookalikes });
+        let masks = Some(RunMasks { table, source, disclosed_values, lookalikes, plain: false });
+        Self { masks, ..self.clone() }
+    }
+
+    /// This redactor, which also recognises the values of a run that were disclosed to calls. It
+    /// masks them plainly: a question of a server is a call too, in which a mask would resolve.
+    pub(crate) fn with_disclosed_values(&self, table: Arc<MaskTable>) -> Self {
+        let masks = self.with_masks(table, None).masks;
+        let masks = masks.map(|m| RunMasks { lookalikes: Lookalikes::None, plain: true, ..m });
         Self { masks, ..self.clone() }
     }
 
@@ -169,9 +179,14 @@ impl Redactor {
         &self.disclosure
     }
 
+    /// The masks that lead back to values, if it writes such.
+    fn numbered_masks(&self) -> Option<&RunMasks> {
+        self.masks.as_ref().filter(|masks| !masks.plain)
+    }
+
     /// True if masks lead back to values, and so differ between runs.
     pub(crate) fn has_masks(&self) -> bool {
-        self.masks.is_some()
+        self.numbered_masks().is_some()
     }
 
     /// The masks that it would write; `None` for the plain mask, which is the same in every run.
@@ -219,7 +234,7 @@ impl Redactor {
 
     /// The mask of a value that a rule found; `None` if there is no table or it is full.
     fn mask_for(&self, rule: usize, form: ValueForm, text: &str) -> Option<String> {
-        let RunMasks { table, source, disclosed_values, .. } = self.masks.as_ref()?;
+        let RunMasks { table, disclosed_values, .. } = self.numbered_masks()?;
         if rule == DISCLOSED_VALUE_RULE {
             return table.mask_disclosed(text, disclosed_values.as_deref()?);
         }
@@ -227,16 +242,32 @@ impl Redactor {
             PERSONAL_FIELD_RULE => ValueFamily::Personal,
             _ => self.engine()?.family(rule),
         };
-        table.mask(
-            &ValueToMask { kind: self.kind_of_rule(rule), family, form, text },
-            source.as_deref(),
-        )
+        self.mask_value(ValueToMask { kind: self.kind_of_rule(rule), family, form, text })
+    }
+
+    /// The mask of a value. Personal data in which a secret is found counts as a secret: its mask
+    /// goes only where that of the secret alone may go.
+    fn mask_value(&self, value: ValueToMask<'_>) -> Option<String> {
+        let RunMasks { table, source, .. } = self.numbered_masks()?;
+        let mut value = value.without_quotes();
+        let is_personal = value.family == ValueFamily::Personal;
+        if is_personal && !table.contains_value(&value) && self.has_secret(&value) {
+            value.family = ValueFamily::Secret;
+        }
+        table.mask(&value, source.as_deref())
+    }
+
+    /// True if something of the value stays hidden where all personal data may be seen.
+    fn has_secret(&self, value: &ValueToMask<'_>) -> bool {
+        let Some(value) = value.to_json() else { return true };
+        let shown = self.without_masks().with_disclosure(Disclosure::Personal);
+        shown.redact_value(&value, &mut Counts::new()) != value
     }
 
     /// The mask of a value that is hidden because of its field name. If a rule recognises the whole
     /// value, the mask has that rule's kind.
     pub(crate) fn mask_field(&self, value: &Value, by: HiddenBy) -> Option<String> {
-        let RunMasks { table, source, .. } = self.masks.as_ref()?;
+        self.numbered_masks()?;
         let token;
         let (form, text) = match value {
             Value::String(text) => (ValueForm::Text, text.as_str()),
@@ -252,15 +283,13 @@ impl Redactor {
             return Some(self.redact_text(text, &mut Counts::new()).into_owned());
         }
         let (kind, family) = (self.kind_of_rule(SECRET_FIELD_RULE), by.family());
-        table.mask(&ValueToMask { kind, family, form, text }, source.as_deref())
+        self.mask_value(ValueToMask { kind, family, form, text })
     }
 
     /// The mask of a text that is a secret because its field has a name of this kind.
     pub(crate) fn mask_named_secret(&self, text: &str, name: SecretKind) -> Option<String> {
-        let RunMasks { table, source, .. } = self.masks.as_ref()?;
         let (kind, family) = (Arc::from(secrets::kind_of_value(name)), ValueFamily::Secret);
-        let value = ValueToMask { kind: &kind, family, form: ValueForm::Text, text };
-        table.mask(&value, source.as_deref())
+        self.mask_value(ValueToMask { kind: &kind, family, form: ValueForm::Text, text })
     }
 
     /// The mask of a number that is a JSON value.
@@ -278,7 +307,7 @@ impl Redactor {
         let is_own = |masks: &RunMasks| {
             masks.lookalikes == Lookalikes::None && masks.table.contains_mask(text)
         };
-        text.starts_with('[') && self.masks.as_ref().is_some_and(is_own)
+        text.starts_with('[') && self.numbered_masks().is_some_and(is_own)
     }
 
     /// Called when the value of the last mask turns out to continue: the mask must not resolve to a

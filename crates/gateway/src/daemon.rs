@@ -58,6 +58,8 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 const SIGNAL_DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the ends of aborted calls may take to be recorded.
 const FINAL_WRITES_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the last answers over HTTP may take to be sent.
+const FINAL_SENDS_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often a daemon checks whether it is still needed.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -134,7 +136,7 @@ pub fn run(
             None => listen(folder.socket())?,
         };
         let (end, ending) = mpsc::channel(1);
-        let (closing, cut_off) = (CancellationToken::new(), CancellationToken::new());
+        let (http_connections, cut_off) = (Arc::default(), CancellationToken::new());
         let started = Instant::now();
         let clients = ClientRegistry::of_store(&server.config().store_path);
         let configured = server.config().http.clone();
@@ -158,7 +160,7 @@ pub fn run(
             arguments: daemon.arguments,
             http: OnceLock::new(),
             end,
-            closing,
+            http_connections,
             cut_off,
         };
         let shared = Arc::new(shared);
@@ -225,9 +227,9 @@ async fn listen_http(shared: &Arc<Daemon>, settings: HttpSettings) -> Result<(),
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
     tracing::info!("clients are served at {scheme}://{address}/mcp");
     let _ = shared.http.set(address);
-    let (server, closing) = (Arc::clone(&shared.server), shared.closing.clone());
+    let (server, connections) = (Arc::clone(&shared.server), Arc::clone(&shared.http_connections));
     let listen = settings.listen;
-    let gateway = HttpGateway::new(server, settings, address, closing)
+    let gateway = HttpGateway::new(server, settings, address, connections)
         .map_err(|error| DaemonError::Listen { address: listen, problem: error.to_string() })?;
     tokio::spawn(http::serve(Arc::new(gateway), listener));
     Ok(())
@@ -322,12 +324,16 @@ fn socket_identity(shared: &Daemon) -> Option<(u64, u64)> {
 
 /// Ends the sessions, then the servers, then the store.
 async fn drain_sessions(shared: Arc<Daemon>, plan: DrainPlan) {
-    shared.closing.cancel();
+    shared.http_connections.closing.cancel();
     if !shared.server.drain(plan.farewell, plan.timeout).await {
         tracing::warn!("sessions that did not end were cut off");
     }
     shared.cut_off.cancel();
     shared.server.close().await;
     // Aborted sessions have lost their servers; wait until their ends are recorded.
-    shared.server.sessions_over(FINAL_WRITES_TIMEOUT).await;
+    if !shared.server.sessions_over(FINAL_WRITES_TIMEOUT).await {
+        shared.server.cut_off_calls(FINAL_SENDS_TIMEOUT).await;
+    }
+    // The answers are still to be sent.
+    shared.http_connections.end(FINAL_SENDS_TIMEOUT).await;
 }

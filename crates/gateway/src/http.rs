@@ -8,6 +8,7 @@
 
 mod caller;
 mod client_registry;
+mod connections;
 mod event_buffer;
 mod event_stream;
 mod guard;
@@ -21,6 +22,7 @@ mod tls;
 mod write_timeout;
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +47,7 @@ use crate::config::HttpSettings;
 use crate::connection_limit::ConnectionLimit;
 use crate::oauth::{ResourceServer, WELL_KNOWN};
 use crate::serve::Server;
+pub(crate) use connections::HttpConnections;
 use sessions::HttpSessions;
 pub(crate) use tls::{TlsError, TlsReloader};
 use write_timeout::WriteTimeoutStream;
@@ -72,8 +75,7 @@ pub(crate) struct HttpGateway {
     /// The address it listens at.
     pub(crate) address: SocketAddr,
     pub(crate) sessions: HttpSessions,
-    /// Cancelled when nothing new is accepted.
-    pub(crate) closing: CancellationToken,
+    pub(crate) connections: Arc<HttpConnections>,
 }
 
 impl HttpGateway {
@@ -85,7 +87,7 @@ impl HttpGateway {
         server: Arc<Server>,
         settings: HttpSettings,
         address: SocketAddr,
-        closing: CancellationToken,
+        connections: Arc<HttpConnections>,
     ) -> Result<Self, TlsError> {
         let tls = settings.tls.clone().map(TlsReloader::open).transpose()?;
         let clients = ClientRegistry::of_store(&server.config().store_path);
@@ -94,13 +96,13 @@ impl HttpGateway {
         let resource_server =
             settings.oauth.clone().map(|oauth| ResourceServer::new(oauth, &origin));
         let sessions = HttpSessions::default();
-        Ok(Self { server, clients, settings, resource_server, tls, address, sessions, closing })
+        Ok(Self { server, clients, settings, resource_server, tls, address, sessions, connections })
     }
 }
 
 /// Serves until the gateway closes. Current requests are answered as long as the process lives.
 pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
-    let closing = gateway.closing.clone();
+    let closing = gateway.connections.closing.clone();
     let router = router(Arc::clone(&gateway));
     let mut connection_limit = ConnectionLimit::new(max_connections(), "HTTP");
     let sweeper = tokio::spawn(sessions::sweep_sessions(Arc::clone(&gateway)));
@@ -119,17 +121,18 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
         // Below TLS, so that its own writes are limited too.
         let stream = WriteTimeoutStream::new(stream, WRITE_TIMEOUT);
         let (router, tls) = (router.clone(), gateway.tls.as_ref().map(TlsReloader::acceptor));
+        let (open, ending) = (gateway.connections.begin(), gateway.connections.ending.clone());
         tokio::spawn(async move {
             match tls {
-                None => serve_connection(stream, router).await,
+                None => serve_connection(stream, router, &ending).await,
                 Some(tls) => {
                     let handshake = tokio::time::timeout(HEADER_TIMEOUT, tls.accept(stream)).await;
                     if let Ok(Ok(stream)) = handshake {
-                        serve_connection(stream, router).await;
+                        serve_connection(stream, router, &ending).await;
                     }
                 }
             }
-            drop(permit);
+            drop((permit, open));
         });
     }
     sweeper.abort();
@@ -149,16 +152,25 @@ fn max_connections() -> usize {
     MAX_CONNECTIONS
 }
 
-/// Serves the requests of one connection.
-async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, router: Router) {
+/// Serves the requests of one connection; once it is `ending`, only those that it has.
+async fn serve_connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+    router: Router,
+    ending: &CancellationToken,
+) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
         .max_buf_size(MAX_HEADER_BYTES)
         .keep_alive(true);
     let service = TowerToHyperService::new(router);
-    // Protocol errors at this level affect only this client.
-    let _ = http.serve_connection(TokioIo::new(stream), service).await;
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    tokio::select! {
+        // Protocol errors at this level affect only this client.
+        _ = connection.as_mut() => return,
+        () = ending.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
 }
 
 fn router(gateway: Arc<HttpGateway>) -> Router {

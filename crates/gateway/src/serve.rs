@@ -108,7 +108,7 @@ mod user_statements;
 pub use client_process::{ClientKey, ClientProcess, ProcessTable};
 pub use current_run::CurrentRun;
 pub use error::ServeError;
-pub(crate) use message::ClientMessage;
+pub(crate) use message::{ClientMessage, outcome_unknown_result};
 pub use own_tools::propose_own_tool;
 pub use requests::ResponseStreaming;
 pub use server::{

@@ -413,3 +413,56 @@ fn another_value_beside_a_mask_of_its_kind_is_held() {
     assert_eq!(send("his card: [CARD_1], hers: 5425 2334 3010 9903"), Verdict::Hold);
     assert_eq!(send("his card: [CARD_1], again: 4539148803436467"), Verdict::Allow);
 }
+
+#[test]
+fn a_secret_in_a_value_with_a_personal_name_goes_no_further_than_a_secret() {
+    let secrets = [
+        json!(format!("ask {KEY}")),
+        json!("postgres://app:S3cretPass9@db.corp.example.org/x"),
+        json!({ "password": "plover-and-more" }),
+        json!([MAIL, { "note": format!("key {KEY}") }]),
+    ];
+    for secret in secrets {
+        for name in ["email", "phone", "user_email"] {
+            let record = json!({ name: secret });
+            for result in [RawResult::json(record.clone()), RawResult::text(record.to_string())] {
+                let office = Office::new();
+                let seen = office.read("book.read", result);
+                let mask = first_mask(&seen);
+                let done = office.call("files.write", json!({ "text": mask }));
+                assert_eq!(done.decision.verdict(), Verdict::Hold, "{record}: {seen}");
+                assert!(succeeded(&office.call("book.update", json!({ "text": mask }))), "{seen}");
+            }
+        }
+    }
+    for personal in [json!("Jane, see desk 4"), json!([MAIL, PHONE]), json!({ "work": MAIL })] {
+        let office = Office::new();
+        let seen = office.read("book.read", RawResult::json(json!({ "email": personal })));
+        let done = office.call("files.write", json!({ "text": first_mask(&seen) }));
+        assert!(succeeded(&done), "{personal}: {}", done.decision.detail());
+    }
+}
+
+fn first_mask(seen: &str) -> String {
+    let start = seen
+        .match_indices('[')
+        .find(|(at, _)| seen[at + 1..].starts_with(|c: char| c.is_ascii_uppercase()));
+    let start = start.unwrap_or_else(|| panic!("no mask: {seen}")).0;
+    seen[start..=start + seen[start..].find(']').unwrap()].to_owned()
+}
+
+#[test]
+fn a_value_has_one_mask_in_structure_in_text_and_where_it_comes_back() {
+    let office = Office::new();
+    let record = json!({ "email": "Jane at desk 4" });
+    let first = first_mask(&office.read("book.read", RawResult::json(record.clone())));
+    let text = office.read("book.read", RawResult::text(record.to_string()));
+    assert_eq!(first_mask(&text), first, "{text}");
+    assert!(succeeded(&office.call(
+        "files.write",
+        json!({ "text": record.to_string().replace("Jane at desk 4", &first) })
+    )));
+    assert_eq!(office.last()["text"], record.to_string(), "byte for byte");
+    let back = office.read("files.read", RawResult::text("it was Jane at desk 4"));
+    assert_eq!(first_mask(&back), first, "{back}");
+}

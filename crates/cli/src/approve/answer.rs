@@ -8,7 +8,7 @@ use weaver_policy::approval::{
     Phase, Rejection, Resolution, ResolutionVerdict, SignedResolution, verify_resolution,
 };
 
-use super::approval_records;
+use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
 use super::args::AnswerArgs;
 use super::rejections::rejection_failure;
@@ -57,11 +57,14 @@ fn answer(args: &AnswerArgs, verdict: ResolutionVerdict, question: &str) -> Resu
     let bytes = signed.to_json().map_err(|error| malformed(error.to_string()))?;
     let size = store.log_size()?;
     let file = inbox::submit(inbox, open.request.id.as_str(), &bytes)?;
-    if args.wait > 0 {
-        let timeout = Duration::from_secs(args.wait);
-        outcome::wait_until_accepted(&store, &file, &signed.resolution, size, timeout)?;
-    }
-    print_answer(args, &open, &signed, &file)
+    let accepted = match args.wait {
+        0 => None,
+        wait => {
+            let timeout = Duration::from_secs(wait);
+            Some(outcome::wait_until_accepted(&store, &file, &signed.resolution, size, timeout)?)
+        }
+    };
+    print_answer(args, &open, &signed, &file, accepted.as_ref())
 }
 
 /// The checks that need no passphrase.
@@ -89,6 +92,7 @@ fn print_answer(
     open: &OpenApproval,
     signed: &SignedResolution,
     file: &std::path::Path,
+    accepted: Option<&ApprovalRecord>,
 ) -> Result<Exit, Failure> {
     let resolution = &signed.resolution;
     let granted = resolution.verdict == ResolutionVerdict::Granted;
@@ -103,7 +107,7 @@ fn print_answer(
             "at": resolution.at.rfc3339(),
             "agreed": agreed,
             "needed": open.required_approvers(),
-            "taken_in": args.wait > 0,
+            "taken_in": accepted.is_some(),
             "file": file.display().to_string(),
         });
         output::line(&terminal_text::escape_json(&value))?;
@@ -112,20 +116,29 @@ fn print_answer(
     let word = if granted { output::good("granted") } else { output::bad("denied") };
     let name = terminal_text::escape_line(&resolution.approver, 80);
     let next = match open.required_approvers().saturating_sub(agreed) {
-        _ if !granted && args.wait > 0 => "the request has ended".to_owned(),
+        _ if !granted && accepted.is_some() => "the request has ended".to_owned(),
         _ if !granted => "the gateway verifies it and ends the request".to_owned(),
-        0 => "once the gateway has verified it, the same call, made again with the same arguments \
-              before the deadline, goes through once"
-            .to_owned(),
+        0 => match accepted {
+            Some(ApprovalRecord::Ended(_)) => "nothing; the call was made".to_owned(),
+            Some(_) => "the call goes through once: by itself if its client waits for it, or else \
+                        made again with the same arguments before the deadline"
+                .to_owned(),
+            None => "once the gateway has verified it, the same call, made again with the same \
+                     arguments before the deadline, goes through once"
+                .to_owned(),
+        },
         1 => "one more person must agree".to_owned(),
         more => format!("{more} more people must agree"),
     };
-    output::text(&format!(
-        "{word} by {name}, signed over {}\n{}\n  next: {next}\n  `weaver approve show {}` tells \
-         whether it was taken in\n",
-        resolution.digest,
-        file.display(),
-        resolution.request,
-    ))?;
+    let digest = resolution.digest;
+    let state = match accepted {
+        Some(_) => format!("  the gateway has taken it in\n  next: {next}\n"),
+        None => format!(
+            "{}\n  next: {next}\n  `weaver approve show {}` tells whether it was taken in\n",
+            file.display(),
+            resolution.request,
+        ),
+    };
+    output::text(&format!("{word} by {name}, signed over {digest}\n{state}"))?;
     Ok(Exit::Ok)
 }

@@ -114,8 +114,8 @@ fn parse_record(id: &str, found: Result<StoredApproval, KernelError>) -> Approva
     }
 }
 
-/// The shortest beginning of an id that names a request: `apr_` and four digits.
-const MIN_PREFIX_BYTES: usize = 8;
+/// The shortest beginning of an id that names a request: `apr_` and a digit.
+const MIN_PREFIX_BYTES: usize = 5;
 
 /// The request with this id, or the only one whose id begins so.
 pub(super) fn find(store: &ApprovalStore, id: &str) -> Result<ApprovalRecord, Failure> {

@@ -15,7 +15,8 @@ use crate::{Exit, Failure};
 /// How often to check whether the file is still in the inbox.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits until the gateway has read an answer from the inbox. Fails if the answer does not count or
+/// Waits until the gateway has read an answer from the inbox, and returns the record of its
+/// request. Fails if the answer does not count or
 /// the gateway does not read it in time. `size` is the size of the log before the file was written.
 pub(super) fn wait_until_accepted(
     store: &ApprovalStore,
@@ -23,7 +24,7 @@ pub(super) fn wait_until_accepted(
     resolution: &Resolution,
     size: u64,
     timeout: Duration,
-) -> Result<(), Failure> {
+) -> Result<ApprovalRecord, Failure> {
     let start = Instant::now();
     while file.exists() {
         if start.elapsed() >= timeout {
@@ -37,8 +38,9 @@ pub(super) fn wait_until_accepted(
         }
         std::thread::sleep(POLL_INTERVAL);
     }
-    if is_recorded(&approval_records::find(store, resolution.request.as_str())?, resolution) {
-        return Ok(());
+    let record = approval_records::find(store, resolution.request.as_str())?;
+    if is_recorded(&record, resolution) {
+        return Ok(record);
     }
     let why = last_rejection(store, size, resolution.request.as_str())?;
     let message = match why {

@@ -125,3 +125,12 @@ fn without_a_configuration_every_command_says_the_same() {
         }
     }
 }
+
+#[test]
+fn the_state_of_another_gateway_is_shown_by_its_configuration() {
+    let folder = crate::client::folder(&[("good", "good")], "", "");
+    let config = folder.arg("weaver.toml");
+    let run = weaver(&["--config", &config]);
+    assert!(run.code == 0 && run.out.contains(&config), "{run:?}");
+    assert_eq!(weaver(&["--config", &config, "reasons"]).code, 2, "a command has its own");
+}

@@ -29,6 +29,8 @@ struct Server {
     level: Value,
     /// How many calls it never answers.
     stalled: usize,
+    /// What it was given to keep, which it repeats wherever it can.
+    kept: String,
 }
 
 pub(crate) fn run(behaviour: &str) {
@@ -78,7 +80,7 @@ impl Server {
             }
             "resources/list" => {
                 self.lists += 1;
-                let item = |name: &str| json!({"uri": format!("note://{name}"), "name": name});
+                let item = |name: &str| json!({"uri": format!("note://{name}"), "name": format!("{name}{}", self.kept)});
                 let mut items = vec![item("1"), item("picture"), item("secret")];
                 items.extend(self.has_more.then(|| item("more")));
                 reply(id, &json!({ "resources": items }));
@@ -143,12 +145,23 @@ impl Server {
                 log();
                 text(id, "logged");
             }
+            "tools/call"
+                if params["arguments"]["text"].as_str().is_some_and(|t| t.starts_with("keep ")) =>
+            {
+                self.kept = params["arguments"]["text"].as_str().unwrap()[4..].to_owned();
+                notify(
+                    "notifications/message",
+                    &json!({"level": "error", "logger": self.kept, "data": self.kept}),
+                );
+                self.announce();
+                text(id, "kept");
+            }
             "tools/call" if params["arguments"]["text"] == "update" => {
                 notify("notifications/resources/updated", &json!({"uri": "note://1"}));
                 text(id, "updated");
             }
             "tools/call" => {
-                ask(id, params["arguments"]["text"].as_str().unwrap_or_default(), lines)
+                ask(id, params["arguments"]["text"].as_str().unwrap_or_default(), &self.kept, lines)
             }
             "notifications/cancelled" => self.cancelled += 1,
             "notifications/roots/list_changed" => {
@@ -172,6 +185,9 @@ impl Server {
             }
             // A text in base64.
             "note://hidden" => json!({"uri": uri, "blob": base64(&format!("key {KEY}"))}),
+            "note://login" => {
+                json!({"uri": uri, "mimeType": "application/json", "text": "{\"password\": \"plover-and-heron\"}"})
+            }
             "note://secret" => json!({"uri": uri, "text": format!("key {KEY}")}),
             "note://gone" => {
                 let error = json!({"code": -32002, "message": "no such resource"});
@@ -218,14 +234,18 @@ impl Server {
 }
 
 /// Asks its client before it answers, and says what the answer was.
-fn ask(id: &Value, method: &str, lines: &mut Lines<StdinLock<'static>>) {
+fn ask(id: &Value, method: &str, kept: &str, lines: &mut Lines<StdinLock<'static>>) {
     let form =
         json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
     let params = match method {
-        "elicitation/create" => json!({"message": "Which\u{200b} one?", "requestedSchema": form}),
-        "sampling/createMessage" => json!({"maxTokens": 5, "systemPrompt": "be brief",
+        "elicitation/create" => {
+            json!({"message": format!("Which\u{200b} one?{kept}"), "requestedSchema": form})
+        }
+        "sampling/createMessage" => {
+            json!({"maxTokens": 5, "systemPrompt": format!("be brief{kept}"),
             "includeContext": "allServers",
-            "messages": [{"role": "user", "content": {"type": "text", "text": "hello"}}]}),
+            "messages": [{"role": "user", "content": {"type": "text", "text": "hello"}}]})
+        }
         _ => json!({}),
     };
     put(&json!({"jsonrpc": "2.0", "id": "q", "method": method, "params": params}).to_string());

@@ -449,6 +449,47 @@ fn a_person_sees_whose_words_they_read_and_the_answer_goes_back() {
     assert!(!all.contains("jane.doe@corp"), "what a person typed is in no log");
 }
 
+#[test]
+fn a_value_that_was_given_out_is_masked_outside_of_results_too() {
+    let folder = featured(PROXY, ASKING);
+    let mut client = after_its_servers(&folder, json!({"elicitation": {}, "sampling": {}}));
+    result(&client.request("logging/setLevel", json!({"level": "error"})));
+    let read = client.request("resources/read", json!({"uri": "note://login"}));
+    let text = result(&read)["contents"][0]["text"].as_str().unwrap();
+    let shown: Value = serde_json::from_str(text).unwrap();
+    let mask = shown["password"].as_str().unwrap().to_owned();
+    assert!(mask.starts_with('['), "{read}");
+    let keep = json!({"name": "f__ask", "arguments": {"text": format!("keep {mask}")}});
+    let kept = client.begin("tools/call", keep);
+    // The message and the answer come in either order.
+    let (mut log, mut done) = (Value::Null, Value::Null);
+    while log.is_null() || done.is_null() {
+        let line = client.line().unwrap();
+        match line["method"].as_str() {
+            Some("notifications/message") => log = line,
+            None if line["id"] == kept => done = line,
+            _ => {}
+        }
+    }
+    assert!(!log.to_string().contains("plover"), "{log}");
+    assert_eq!(log["params"]["data"], " [REDACTED]", "{log}");
+    assert_eq!(done["result"]["content"][0]["text"], "kept", "{done}");
+    let listed = client.request("resources/list", json!({}));
+    let name = result(&listed)["resources"][0]["name"].as_str().unwrap();
+    assert_eq!(name, "1 [REDACTED]", "{listed}");
+    for method in ["elicitation/create", "sampling/createMessage"] {
+        let id =
+            client.begin("tools/call", json!({"name": "f__ask", "arguments": {"text": method}}));
+        let question = asked(&mut client);
+        let said = question["params"].to_string();
+        assert!(said.contains("[REDACTED]") && !said.contains("plover"), "{question}");
+        let error = json!({"code": -1, "message": "no"});
+        client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "error": error}));
+        client.answer(&id);
+    }
+    client.finish();
+}
+
 /// The call may take a second, and the person takes longer.
 #[test]
 fn the_time_of_a_person_is_not_the_time_of_a_call() {

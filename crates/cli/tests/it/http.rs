@@ -439,6 +439,35 @@ fn an_answer_goes_on_where_its_connection_was_cut() {
     assert_eq!(resume(other.out.trim(), &place).status, 404);
 }
 
+/// A daemon waits ten seconds for calls in progress when a signal ends it, and some more for their
+/// ends.
+#[test]
+fn a_call_that_is_cut_off_by_the_end_of_the_daemon_is_answered() {
+    let nap = "\n[tools.nap]\ndescription = \"Waits\"\n[tools.nap.program]\n\
+               command = \"sleep\"\nargs = [\"60\"]\n";
+    let contract = "[capabilities.\"tools.*\"]\neffects = \"read_local\"\nsink = \"none\"\n";
+    let listen = "[http]\nlisten = \"127.0.0.1:0\"\n";
+    let folder = folder(&[("good", "good")], &format!("{listen}{nap}"), contract);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["serve", "--config", &folder.arg("weaver.toml")]);
+    let web = Web::of_running(folder, Some(Client::start_as(command).shaken()));
+    let id = web.open();
+    let session = [("mcp-session-id", id.as_str())];
+    let call = json!({ "name": "tool_execute",
+        "arguments": { "capability": "tools.nap", "arguments": {} } });
+    let mut stream = web.begin_post(&session, &request(2, "tools/call", call));
+    let end = Instant::now() + Duration::from_secs(30);
+    let pid = loop {
+        let status = weaver(&["status", "--config", &web.config(), "--json"]).json();
+        if status["sessions"].as_array().unwrap().iter().any(|one| one["requests"] == 1) {
+            break status["pid"].to_string();
+        }
+        assert!(Instant::now() < end, "no call is in flight: {status}");
+    };
+    assert!(std::process::Command::new("kill").arg(&pid).status().unwrap().success());
+    read_until(&mut stream, "\"weaver/reason\":\"outcome_unknown\"");
+}
+
 #[test]
 fn nobody_comes_without_a_token_that_is_in_force() {
     let web = Web::new("");

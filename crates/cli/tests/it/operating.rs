@@ -127,7 +127,10 @@ fn a_service_is_written_once_and_tells_its_manager_when_it_is_ready() {
     assert!(service("install").status.success() && service("install").status.success());
     let file = |kind: &str| folder.path(&format!("home/.config/systemd/user/weaver.{kind}"));
     let [unit, socket] = ["service", "socket"].map(|kind| fs::read_to_string(file(kind)).unwrap());
-    assert_eq!(format!("{unit}\n{socket}").as_bytes(), service("show").stdout);
+    let [unit_path, socket_path] =
+        ["service", "socket"].map(|kind| file(kind).display().to_string());
+    let shown = format!("# {unit_path}\n{unit}\n# {socket_path}\n{socket}");
+    assert_eq!(String::from_utf8(service("show").stdout).unwrap(), shown);
     let address = folder.arg(".weaver/ledger.db.run/d.sock");
     assert!(socket.contains(&format!("\nListenStream={address}\n")), "{socket}");
     for kind in ["service", "socket"] {

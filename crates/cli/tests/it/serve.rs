@@ -229,6 +229,31 @@ fn large_results_fit_the_budget_and_pictures_arrive_whole() {
 }
 
 #[test]
+fn other_calls_are_answered_while_a_large_result_is_redacted() {
+    let folder = folder(&[("a", "good"), ("b", "good")], "[gateway]\nmode = \"proxy\"", "");
+    let mut client = Client::open(&folder);
+    client.tools();
+    let call = |name: &str, text: &str| json!({"name": name, "arguments": {"text": text}});
+    let large = client.begin("tools/call", call("a__echo", "urls"));
+    let mut answered = 0;
+    loop {
+        let small = client.begin("tools/call", call("b__echo", "x"));
+        let ended = loop {
+            let id = client.line().unwrap()["id"].clone();
+            if id == large || id == small {
+                break id;
+            }
+        };
+        if ended == large {
+            break;
+        }
+        answered += 1;
+    }
+    assert!(answered > 4, "{answered} calls were answered meanwhile");
+    client.finish();
+}
+
+#[test]
 fn a_handle_shows_rows_by_offset_limit_and_fields() {
     let folder = good("");
     let mut client = Client::open(&folder);

@@ -112,9 +112,7 @@ impl MaskTable {
         value: &ValueToMask<'_>,
         source: Option<&ValueSource>,
     ) -> Option<String> {
-        let [first, second] = &self.hash_keys;
-        let key = (value.kind.as_ref(), value.form, value.text);
-        let hash = [first.hash_one(key), second.hash_one(key)];
+        let hash = self.hash(value);
         let mut state = self.state();
         if let Some(entry) = state.by_value.get(&hash).copied()
             && let Some(entry) = state.entries.get_mut(entry)
@@ -145,6 +143,16 @@ impl MaskTable {
         state.by_value.insert(hash, place);
         state.by_mask.insert(mask.clone(), place);
         Some(mask)
+    }
+
+    /// True if the value has a mask.
+    pub(crate) fn contains_value(&self, value: &ValueToMask<'_>) -> bool {
+        self.state().by_value.contains_key(&self.hash(value))
+    }
+
+    fn hash(&self, value: &ValueToMask<'_>) -> [u64; 2] {
+        let key = (value.kind.as_ref(), value.form, value.text);
+        self.hash_keys.each_ref().map(|keys| keys.hash_one(key))
     }
 
     /// The mask of a disclosed value that reappears, perhaps in another case or in part. It keeps

@@ -18,7 +18,7 @@ use super::hello::{
     ClientToken, DaemonStatus, Hello, MAX_HANDSHAKE_BYTES, PROTOCOL, ProtocolHeader, Purpose,
     SessionRequest, Welcome, WelcomeOutcome,
 };
-use crate::http::{ClientAccess, ClientRegistry, HttpClient};
+use crate::http::{ClientAccess, ClientRegistry, HttpClient, HttpConnections};
 use crate::serve::{AfterShutdown, ClientKey, Server, SessionOwner};
 
 /// Time limit for the first line.
@@ -44,8 +44,8 @@ pub(super) struct Daemon {
     pub(super) http: OnceLock<SocketAddr>,
     /// Tells the daemon to end.
     pub(super) end: mpsc::Sender<EndRequest>,
-    /// Cancelled when no more clients over HTTP are accepted.
-    pub(super) closing: CancellationToken,
+    /// The connections of clients over HTTP.
+    pub(super) http_connections: Arc<HttpConnections>,
     /// Cancelled when sessions are aborted.
     pub(super) cut_off: CancellationToken,
 }

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// How many events of a stream are kept.
 const MAX_EVENTS: usize = 256;
@@ -54,6 +55,11 @@ impl EventBuffer {
     /// The time since the stream ended; `None` while it is open.
     pub(super) fn time_since_end(&self) -> Option<Duration> {
         self.lock().ended.map(|ended| ended.elapsed())
+    }
+
+    /// How many bytes of events are kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.lock().bytes
     }
 
     /// The number of the latest event that was read.

@@ -22,7 +22,7 @@ pub(super) async fn check_request(
     next: Next,
 ) -> Response {
     gateway.server.telemetry().http.requests.add(1);
-    if gateway.closing.is_cancelled() {
+    if gateway.connections.closing.is_cancelled() {
         let problem = "the gateway is about to end; try again in a moment";
         return refuse(&gateway, StatusCode::SERVICE_UNAVAILABLE, problem);
     }

@@ -9,6 +9,7 @@ use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use futures_util::StreamExt as _;
 use serde_json::Value;
 
 use super::HttpGateway;
@@ -199,7 +200,8 @@ pub(super) async fn get(
     let seen = seen.and_then(|seen| seen.parse().ok());
     // Messages from before the client opened its first stream are delivered there.
     let seen: u64 = seen.unwrap_or_else(|| session.notices.last_read());
-    event_stream(Body::from_stream(notices_after(&session, seen)))
+    let ending = gateway.connections.ending.clone().cancelled_owned();
+    event_stream(Body::from_stream(notices_after(&session, seen).take_until(Box::pin(ending))))
 }
 
 /// Ends a session.

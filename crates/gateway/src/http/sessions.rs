@@ -2,7 +2,7 @@
 //! sends self-contained requests.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
@@ -31,6 +31,8 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 const MAX_ANSWER_STREAMS: usize = 32;
 /// How long a finished stream is kept.
 const STREAM_RETENTION: Duration = Duration::from_secs(120);
+/// Once the finished streams of a session have this many bytes, older ones are not kept.
+const MAX_FINISHED_BYTES: usize = 16 * 1024 * 1024;
 
 /// All sessions by id.
 #[derive(Default)]
@@ -60,6 +62,21 @@ pub(crate) struct HttpSession {
 struct AnswerStreams {
     last: u64,
     open: BTreeMap<u64, Arc<EventBuffer>>,
+}
+
+impl AnswerStreams {
+    /// Removes finished streams that are too old, or one too many.
+    fn remove_finished(&mut self) {
+        let mut bytes = 0_usize;
+        let finished = self.open.iter().rev().filter(|(_, events)| {
+            let Some(ended) = events.time_since_end() else { return false };
+            let newer = bytes;
+            bytes = bytes.saturating_add(events.bytes());
+            ended >= STREAM_RETENTION || newer >= MAX_FINISHED_BYTES
+        });
+        let finished: Vec<u64> = finished.map(|(number, _)| *number).collect();
+        self.open.retain(|number, _| !finished.contains(number));
+    }
 }
 
 /// The stream that answers one request. Its event ids begin with `number`.
@@ -111,10 +128,7 @@ impl HttpSession {
 
     /// Opens a stream for the answer to a request.
     pub(super) fn open_answer_stream(&self) -> AnswerStream {
-        let mut streams = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        streams.open.retain(|_, events| {
-            events.time_since_end().is_none_or(|ended| ended < STREAM_RETENTION)
-        });
+        let mut streams = self.current_streams();
         while streams.open.len() >= MAX_ANSWER_STREAMS {
             let expired = streams.open.iter().find(|(_, events)| events.time_since_end().is_some());
             // An unfinished stream goes on for its current connection, but can no longer be
@@ -130,9 +144,15 @@ impl HttpSession {
 
     /// The stream of this number, if it is still kept.
     pub(super) fn answer_stream(&self, number: u64) -> Option<AnswerStream> {
-        let streams = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let events = streams.open.get(&number).cloned();
+        let events = self.current_streams().open.get(&number).cloned();
         events.map(|events| AnswerStream { number, events })
+    }
+
+    /// The answer streams, without those that are kept no longer.
+    fn current_streams(&self) -> MutexGuard<'_, AnswerStreams> {
+        let mut streams = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.remove_finished();
+        streams
     }
 }
 
@@ -223,7 +243,7 @@ impl HttpSessions {
         all.remove(id)
     }
 
-    /// Removes idle sessions and those whose clients have lost access.
+    /// Removes idle sessions, those whose clients have lost access, and old streams of the others.
     fn remove_expired(
         &self,
         clients: &ClientRegistry,
@@ -232,6 +252,7 @@ impl HttpSessions {
     ) -> Vec<Arc<HttpSession>> {
         let is_revoked = clients.revoked_key_check(now);
         let mut all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
+        all.values().for_each(|session| drop(session.current_streams()));
         let expired = all.extract_if(.., |_, session| {
             session.is_idle() || is_revoked(&session.owner) || session.has_lost_access(policy, now)
         });

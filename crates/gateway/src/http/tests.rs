@@ -30,7 +30,7 @@ fn connected(buffer: usize) -> DuplexStream {
         .route("/events", get(events));
     let (client, server) = duplex(buffer);
     let server = WriteTimeoutStream::new(server, WRITE_TIMEOUT);
-    tokio::spawn(async move { serve_connection(server, router).await });
+    tokio::spawn(async move { serve_connection(server, router, &CancellationToken::new()).await });
     client
 }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use contextweaver::card;
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::{Caller, parameter_list};
+use weaver_firewall::Firewall;
 use weaver_text::token::{Estimate, TokenCounter};
 use weaver_types::{Capability, CapabilityId, ReasonCode, Verdict};
 
@@ -52,7 +53,7 @@ pub(crate) async fn answer(
         (Err(reply), _) | (_, Err(reply)) => return Ok(reply),
     };
     match (arguments.get("query"), arguments.get("capability")) {
-        (None, Some(Value::String(id))) => Ok(describe_tool(client, &full_id(client, id))),
+        (None, Some(Value::String(id))) => Ok(describe_tool(client, &full_id(client, id)).await),
         (None, None) => list(client, "", k, page).await,
         (Some(Value::String(query)), None) if query.len() <= MAX_QUERY_BYTES => {
             list(client, query, k, page).await
@@ -74,10 +75,11 @@ async fn list(
     page: usize,
 ) -> Result<Reply, ServeError> {
     let ids = ranked_tools(client, query);
+    let firewall = client.firewall().await;
     let lines: Vec<(CapabilityId, String)> = ids
         .into_iter()
         .take(k.unwrap_or(usize::MAX))
-        .filter_map(|id| Some((id.clone(), tool_line(client, &id)?)))
+        .filter_map(|id| Some((id.clone(), tool_line(client, &firewall, &id)?)))
         .collect();
     let mut pages = pages(&lines, usize::MAX);
     if pages.len() > 1 && !query.is_empty() {
@@ -198,10 +200,9 @@ fn pages(lines: &[(CapabilityId, String)], max_lines: usize) -> Vec<std::ops::Ra
 }
 
 /// `files.read_note(path, head?) Read a note.`
-fn tool_line(client: &Client, id: &CapabilityId) -> Option<String> {
+fn tool_line(client: &Client, firewall: &Firewall, id: &CapabilityId) -> Option<String> {
     let entry = client.gateway.registry.get(id)?;
     let spec = entry.capability().spec();
-    let firewall = client.gateway.kernel.firewall();
     let sentence = first_sentence(&spec.description);
     let sentence = firewall.redact_text(sentence).text;
     let sentence = weaver_text::escape::line(&sentence);
@@ -232,7 +233,7 @@ fn first_sentence(text: &str) -> &str {
 }
 
 /// One tool's description and input schema.
-fn describe_tool(client: &Client, id: &str) -> Reply {
+async fn describe_tool(client: &Client, id: &str) -> Reply {
     let refused = |reason: ReasonCode, message: String| {
         Reply::error(json!({ "verdict": Verdict::Deny, "reason": reason, "message": message }))
     };
@@ -243,11 +244,11 @@ fn describe_tool(client: &Client, id: &str) -> Reply {
         Some((_, Some(denial))) => refused(denial.reason, denial.detail),
         Some((entry, None)) => {
             let spec = entry.capability().spec();
-            let firewall = client.gateway.kernel.firewall();
+            let firewall = client.firewall().await;
             let mut body = json!({
                 "capability": spec.id,
-                "description": sanitised_description::text(firewall, &spec.description),
-                "inputSchema": spec.input_schema.as_ref().map(|schema| sanitised_description::schema(firewall, schema)),
+                "description": sanitised_description::text(&firewall, &spec.description),
+                "inputSchema": spec.input_schema.as_ref().map(|schema| sanitised_description::schema(&firewall, schema)),
             });
             if let (Some(tool), Some(fields)) =
                 (execute_tool_name(client, entry.capability()), body.as_object_mut())

@@ -1,10 +1,12 @@
 //! One client of the gateway: its principal, the tools it sees, and its run.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use weaver_agent_kernel::Invocation;
+use weaver_firewall::Firewall;
 use weaver_types::{
     CapabilityId, CapabilityRequest, CheckResult, Principal, RunContext, RunId, UpstreamName,
 };
@@ -81,6 +83,11 @@ impl Client {
     /// [`ServeError`], when the policy in force does not define its principal.
     pub(crate) fn principal(&self) -> Result<Arc<Principal>, ServeError> {
         self.principal.resolve(self.gateway.kernel.policy())
+    }
+
+    /// The firewall for text of servers that the client gets outside of a call.
+    pub(crate) async fn firewall(&self) -> Cow<'_, Firewall> {
+        self.principal.firewall(&self.gateway.kernel).await
     }
 
     /// The principal without the client, for requests of servers while the client is connected.

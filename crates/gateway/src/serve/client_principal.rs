@@ -1,9 +1,11 @@
 //! The principal of one client, resolved against the policy in force, and the client's runs.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use weaver_agent_kernel::{Caller, Invocation, Kernel};
+use weaver_firewall::Firewall;
 use weaver_policy::{PolicySet, TokenIdentity};
 use weaver_types::{CapabilityRequest, CheckResult, Principal, PrincipalId, RunContext};
 
@@ -90,6 +92,14 @@ impl ClientPrincipal {
     /// The current run, the same until it was idle for too long.
     pub(crate) async fn run(&self, kernel: &Kernel) -> Result<RunContext, ServeError> {
         self.run_tracker.current(kernel).await
+    }
+
+    /// The firewall for text of servers that the client gets outside of a call.
+    pub(crate) async fn firewall<'k>(&self, kernel: &'k Kernel) -> Cow<'k, Firewall> {
+        match self.run_tracker.last_run().await {
+            Some(run) => kernel.firewall_of_run(&run),
+            None => Cow::Borrowed(kernel.firewall()),
+        }
     }
 
     /// Refuses a call that cannot be made, and records it.

@@ -336,7 +336,7 @@ async fn call_tool(
         ToolListMode::Gateway => meta_tools::call(client, &name, arguments, options).await,
         ToolListMode::Proxy => proxy::call(client, &name, arguments, options).await,
     };
-    check_missing_capability(client, &client_call)?;
+    check_missing_capability(client, &client_call).await?;
     let mut reply = reply?;
     receipt_request.attach_to(&client.gateway, &mut reply).await;
     Ok(render::call_tool_result(reply, era))

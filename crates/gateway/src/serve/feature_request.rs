@@ -68,7 +68,7 @@ pub(crate) async fn call(
     let receipt_request = ReceiptRequest::from_params(&client.gateway, &feature_request.params);
     let outcome =
         call::run(client, CallRequest { request, arguments: &arguments, mode, options }).await;
-    check_missing_capability(client, &client_call)?;
+    check_missing_capability(client, &client_call).await?;
     let reply = outcome.map_or_else(meta_tools::internal_failure, |outcome| {
         render::reply_to_invocation(client, &outcome)
     });
@@ -82,9 +82,12 @@ pub(crate) async fn call(
 
 /// The protocol's error for a request that a server refused because the client lacks a capability
 /// (2026-07-28). A client that has it may repeat the request and declare it.
-pub(crate) fn check_missing_capability(client: &Client, call: &ClientCall) -> Result<(), RpcError> {
+pub(crate) async fn check_missing_capability(
+    client: &Client,
+    call: &ClientCall,
+) -> Result<(), RpcError> {
     let Some(refusal) = call.missing_capability() else { return Ok(()) };
-    let firewall = client.gateway.kernel.firewall();
+    let firewall = client.firewall().await;
     // Truncated after masking: the beginning of a cut secret would no longer match its rule.
     let masked = firewall.redact_text(&refusal.message).text;
     let message = escape::line(escape::truncate(&masked, MAX_MESSAGE_CHARS)).into_owned();

@@ -29,6 +29,8 @@ pub(super) struct RequestCancellation {
     pub(super) wait_ended: CancellationToken,
     /// Cancelled when the client no longer wants the answer; the server is notified.
     pub(super) abandoned: CancellationToken,
+    /// Cancelled when the gateway ends before a call has: its outcome is unknown.
+    pub(super) cut_off: CancellationToken,
 }
 
 impl InFlightRequests {
@@ -90,6 +92,13 @@ impl InFlightRequests {
     pub(super) fn stop_waiting(&self) {
         if let Ok(open) = self.0.lock() {
             open.by_id.values().for_each(|request| request.cancellation.wait_ended.cancel());
+        }
+    }
+
+    /// Cuts every call off that has not ended; each is still answered.
+    pub(super) fn cut_off(&self) {
+        if let Ok(open) = self.0.lock() {
+            open.by_id.values().for_each(|request| request.cancellation.cut_off.cancel());
         }
     }
 }

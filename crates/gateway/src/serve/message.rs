@@ -21,6 +21,31 @@ pub(crate) mod code {
     pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 }
 
+/// What a call is told that the end of the gateway cut off.
+const OUTCOME_UNKNOWN: &str = "outcome_unknown: the gateway ended while this call was under way. The \
+                               call may have run. Look at its effect before you repeat it.";
+
+/// The result of a tool call that may or may not have run.
+pub(crate) fn outcome_unknown_result() -> Value {
+    // As text only, because the schema of the tool's results is unknown here.
+    json!({
+        "content": [{ "type": "text", "text": outcome_unknown_body().to_string() }],
+        "isError": true,
+        "resultType": "complete",
+        "_meta": { "weaver/verdict": "deny", "weaver/reason": "outcome_unknown" },
+    })
+}
+
+/// The same for a call that is answered with an error.
+pub(crate) fn outcome_unknown_error() -> RpcError {
+    let error = RpcError::new(code::REFUSED, OUTCOME_UNKNOWN);
+    RpcError { data: Some(outcome_unknown_body()), ..error }
+}
+
+fn outcome_unknown_body() -> Value {
+    json!({ "verdict": "deny", "reason": "outcome_unknown", "message": OUTCOME_UNKNOWN })
+}
+
 /// A JSON-RPC error.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RpcError {

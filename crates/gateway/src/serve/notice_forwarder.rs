@@ -104,7 +104,7 @@ async fn forward_logs(
             Ok(LogNotice::Message(message)) => {
                 if link.may_want_log(message.level) {
                     let Some(client) = client.upgrade() else { return };
-                    forward_log(&client, &message);
+                    forward_log(&client, &message).await;
                 }
             }
             Ok(LogNotice::Barrier { link: waiting, reached }) => {
@@ -182,7 +182,7 @@ fn notify_resources_updated(link: &ClientLink, targets: Vec<ResourceUpdateTarget
 /// Forwards a log message to a client that it may be about, masked, with the server's name before
 /// the logger's. Where that is not known from a call of the client, it must be able to see the
 /// server. If a call requested log messages, it goes to the stream of that call's answer.
-fn forward_log(client: &Client, message: &LogMessage) {
+async fn forward_log(client: &Client, message: &LogMessage) {
     let (gateway, link) = (&client.gateway, &client.link);
     let LogMessage { source: InstanceRef { server, .. }, level, logger, data, .. } = message;
     let Some(target) = gateway.upstreams.log_target(message, link) else { return };
@@ -193,9 +193,10 @@ fn forward_log(client: &Client, message: &LogMessage) {
     if !target.is_calling() && !client.may_see_server(server) {
         return;
     }
-    let (masked, _) = gateway.kernel.firewall().redact_value(data);
+    let firewall = client.firewall().await;
+    let (masked, _) = firewall.redact_value(data);
     let logger = logger.as_ref().map(|logger| {
-        let logger = gateway.kernel.firewall().redact_text(logger).text;
+        let logger = firewall.redact_text(logger).text;
         escape::line(escape::truncate(&logger, MAX_LOGGER_CHARS)).into_owned()
     });
     let logger = logger.map_or_else(|| server.to_string(), |logger| format!("{server}/{logger}"));

@@ -17,9 +17,9 @@ pub(crate) async fn list(client: &Client, request: FeatureRequest) -> Result<Val
     gateway.upstreams.refresh().await;
     let snapshot = client.feature_snapshot().await;
     let page = snapshot.prompts(request.cursor()?, |id| client.is_offered(id))?;
-    let firewall = gateway.kernel.firewall();
+    let firewall = client.firewall().await;
     let items = page.items.iter();
-    let items = items.map(|(name, prompt)| sanitised_item::prompt(firewall, name, &prompt.item));
+    let items = items.map(|(name, prompt)| sanitised_item::prompt(&firewall, name, &prompt.item));
     let mut result = Map::from_iter([("prompts".to_owned(), Value::Array(items.collect()))]);
     result.extend(page.next.map(|next| ("nextCursor".to_owned(), json!(next))));
     Ok(with_no_cache(result, request.era))

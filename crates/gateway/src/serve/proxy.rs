@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use weaver_drivers::mcp::ParameterHeaders;
+use weaver_firewall::Firewall;
 use weaver_types::{
     CapabilityId, CapabilityRequest, CheckKind, CheckResult, Effects, Impact, JustificationSource,
     ReasonCode, ResponseMode, Verdict, World,
@@ -38,8 +39,10 @@ pub(crate) async fn list(
     let is_listed =
         |id: &CapabilityId| client.is_offered(id) && snapshot.definitions.contains_key(id);
     let page = list_page::page(&snapshot.exported_names, cursor, PAGE_SIZE, is_listed)?;
+    let firewall = client.firewall().await;
     let server_tools = page.items.iter().filter_map(|(name, id)| {
-        Some((*name, tool_definition(client, name, id, &snapshot.definitions.get(*id)?.to_value())))
+        let listed = snapshot.definitions.get(*id)?.to_value();
+        Some((*name, tool_definition(client, &firewall, (name, id), &listed)))
     });
     let own_tool = cursor
         .is_none()
@@ -49,9 +52,13 @@ pub(crate) async fn list(
     Ok((tools.into_iter().map(|(_, tool)| tool).collect(), page.next))
 }
 
-fn tool_definition(client: &Client, name: &str, id: &CapabilityId, listed: &Value) -> Value {
+fn tool_definition(
+    client: &Client,
+    firewall: &Firewall,
+    (name, id): (&str, &CapabilityId),
+    listed: &Value,
+) -> Value {
     let description = listed.get("description").and_then(Value::as_str).unwrap_or_default();
-    let firewall = client.gateway.kernel.firewall();
     let schema = listed_schema::as_object(listed.get("inputSchema"));
     let mut input = sanitised_description::schema(firewall, &schema);
     if justification::can_be_added(&input) {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::Invocation;
 use weaver_types::{
-    ApprovalRequestId, Decision, Frame, ReasonCode, Remedy, ResponseMode, ResultStatus,
-    ToolErrorCode, ToolResult, Verdict,
+    ApprovalAuthority, ApprovalRequestId, Decision, Frame, ReasonCode, Remedy, ResponseMode,
+    ResultStatus, ToolErrorCode, ToolResult, Verdict,
 };
 
 use super::call::CallOutcome;
@@ -250,11 +250,11 @@ fn refusal_body(outcome: &CallOutcome) -> Value {
 
 /// The message for a call that waits for approval.
 fn held_message(decision: &Decision, request: &ApprovalRequestId, reason: ReasonCode) -> String {
-    let role = decision.authority().roles_in_words();
-    let who = role.map(|role| format!(" with the role {role}")).unwrap_or_default();
     let so_far = match reason == ReasonCode::ApprovalTimeout {
-        true => format!("nobody{who} has answered yet"),
-        false => format!("a person{who} must release it"),
+        true => {
+            format!("{}, which has not happened yet", who_must_release(decision.authority()))
+        }
+        false => who_must_release(decision.authority()),
     };
     format!(
         "{}: {}. Nothing was executed: {so_far}. The request `{request}` stays open: tell the user, go on with other \
@@ -264,6 +264,18 @@ fn held_message(decision: &Decision, request: &ApprovalRequestId, reason: Reason
     )
 }
 
+/// Who must release a call, such as `2 people, with the role cfo among them, must release it`.
+fn who_must_release(authority: &ApprovalAuthority) -> String {
+    match (authority.quorum, authority.roles_in_words()) {
+        (0 | 1, None) => "a person must release it".to_owned(),
+        (0 | 1, Some(role)) => format!("a person with the role {role} must release it"),
+        (many, None) => format!("{many} people must release it"),
+        (many, Some(role)) => {
+            format!("{many} people, with the role {role} among them, must release it")
+        }
+    }
+}
+
 /// One sentence on what happened and one on what to do.
 fn refusal_message(decision: &Decision) -> String {
     let what = decision.detail();
@@ -271,8 +283,8 @@ fn refusal_message(decision: &Decision) -> String {
         Verdict::Allow => "It was executed.",
         Verdict::Ask => "Nothing was executed. Supply what is missing and call again.",
         Verdict::Hold => {
-            "Nothing was executed. A person with the needed authority must release it; go on with other work or tell \
-             the user."
+            let who = who_must_release(decision.authority());
+            &format!("Nothing was executed: {who}. Go on with other work or tell the user.")
         }
         Verdict::Deny if is_retryable_later(decision) => "Nothing was executed. Try again later.",
         Verdict::Deny => {
@@ -291,4 +303,25 @@ fn is_retryable_later(decision: &Decision) -> bool {
         .obstacles()
         .filter(|result| result.verdict == Verdict::Deny)
         .all(|result| matches!(result.discharge, Remedy::Wait { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_model_reads_how_many_people_must_release_a_call() {
+        let roles = BTreeSet::from([BTreeSet::from(["cfo".to_owned()])]);
+        for (quorum, roles, who) in [
+            (1, BTreeSet::new(), "a person must release it"),
+            (1, roles.clone(), "a person with the role cfo must release it"),
+            (2, BTreeSet::new(), "2 people must release it"),
+            (2, roles, "2 people, with the role cfo among them, must release it"),
+        ] {
+            let authority = ApprovalAuthority { quorum, roles, ..ApprovalAuthority::default() };
+            assert_eq!(who_must_release(&authority), who);
+        }
+    }
 }

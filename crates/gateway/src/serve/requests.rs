@@ -90,6 +90,11 @@ impl Requests {
         self.client.link.close();
     }
 
+    /// Answers every call that has not ended, because the gateway ends: each may have run.
+    pub(crate) fn cut_off(&self) {
+        self.open.cut_off();
+    }
+
     /// Waits until no request is in flight.
     pub(crate) async fn wait_until_idle(&self) {
         self.limits.wait_until_idle().await;
@@ -251,7 +256,7 @@ impl RequestTask {
     }
 
     async fn process(self, request: Request) {
-        let id = request.id.clone();
+        let (id, request_method) = (request.id.clone(), request.method.clone());
         let is_call = CALL_METHODS.contains(&request.method.as_str());
         let is_abandonable = is_call || request.method == "tasks/result";
         let resumed = match is_call && parked_calls::is_modern(&request) {
@@ -274,6 +279,14 @@ impl RequestTask {
                 call.abandon().await;
                 self.open.finish(&self.key, self.number);
                 return;
+            }
+            () = self.cancellation.cut_off.cancelled(), if is_call => {
+                call.abandon().await;
+                let outcome = match request_method.as_str() {
+                    "tools/call" => Ok(message::outcome_unknown_result()),
+                    _ => Err(message::outcome_unknown_error()),
+                };
+                return self.answer(&id, outcome).await;
             }
         };
         let outcome = match step {

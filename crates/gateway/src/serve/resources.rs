@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 use weaver_drivers::mcp::ServerList;
+use weaver_firewall::Firewall;
 use weaver_types::UpstreamName;
 
 use super::client::Client;
 use super::era::Era;
 use super::feature_request::{self, FeatureRequest, record_unknown, with_no_cache};
 use super::feature_snapshot::{ResourceAddress, ServerItem};
-use super::gateway::Gateway;
 use super::list_page::ListPage;
 use super::message::{RpcError, code, excerpt};
 use super::name_suggestion;
@@ -20,11 +20,11 @@ use super::server_feature::FeatureKind;
 
 /// `resources/list`.
 pub(crate) async fn list(client: &Client, request: FeatureRequest) -> Result<Value, RpcError> {
-    let gateway = &client.gateway;
     client.refresh_resources().await;
     let (snapshot, visible) = (client.feature_snapshot().await, VisibleServers::for_client(client));
     let page = snapshot.resources(request.cursor()?, |server| visible.contains(server))?;
-    Ok(with_no_cache(list_result(gateway, ServerList::Resources, &page), request.era))
+    let result = list_result(&*client.firewall().await, ServerList::Resources, &page);
+    Ok(with_no_cache(result, request.era))
 }
 
 /// `resources/templates/list`.
@@ -32,19 +32,18 @@ pub(crate) async fn list_templates(
     client: &Client,
     request: FeatureRequest,
 ) -> Result<Value, RpcError> {
-    let gateway = &client.gateway;
-    gateway.upstreams.refresh().await;
+    client.gateway.upstreams.refresh().await;
     let (snapshot, visible) = (client.feature_snapshot().await, VisibleServers::for_client(client));
     let page = snapshot.templates(request.cursor()?, |server| visible.contains(server))?;
-    Ok(with_no_cache(list_result(gateway, ServerList::ResourceTemplates, &page), request.era))
+    let result = list_result(&*client.firewall().await, ServerList::ResourceTemplates, &page);
+    Ok(with_no_cache(result, request.era))
 }
 
 fn list_result(
-    gateway: &Gateway,
+    firewall: &Firewall,
     list: ServerList,
     page: &ListPage<'_, ServerItem>,
 ) -> Map<String, Value> {
-    let firewall = gateway.kernel.firewall();
     let items = page.items.iter();
     let key = list.identifier();
     let items =

@@ -282,6 +282,14 @@ impl Server {
         tokio::time::timeout(patience, self.sessions.wait_until_finished()).await.is_ok()
     }
 
+    /// Answers the calls that have not ended: each may have run. False when answers are left after
+    /// `patience`.
+    pub(crate) async fn cut_off_calls(&self, patience: Duration) -> bool {
+        let requests = self.sessions.all().into_iter().filter_map(|one| one.requests.upgrade());
+        requests.for_each(|requests| requests.cut_off());
+        self.sessions_over(patience).await
+    }
+
     /// True while a client is connected, or a request waits for an answer.
     #[must_use]
     pub fn is_busy(&self) -> bool {

@@ -10,10 +10,12 @@ mod elicitation;
 mod relay;
 mod sampling;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weaver_drivers::mcp::{RpcError, ServerRequest};
+use weaver_firewall::Firewall;
 use weaver_types::UpstreamName;
 
 use super::gateway::Gateway;
@@ -81,7 +83,9 @@ async fn answer(
         "roots/list" => Ok(list_roots(candidate.as_deref(), key).await),
         "elicitation/create" => {
             let target = target_declaring(candidate, "elicitation")?;
-            let client_params = elicitation::request_for_client(gateway, server, &target, &params)?;
+            let firewall = firewall_for(gateway, &target).await;
+            let client_params =
+                elicitation::request_for_client(&firewall, server, &target, &params)?;
             let kind = FeatureKind::Elicitation;
             let relayed = RelayedRequest { server, kind, key, method, client_params, target };
             let answer = relay::relay(gateway, relayed).await.map_err(error_for_refusal)?;
@@ -89,13 +93,22 @@ async fn answer(
         }
         "sampling/createMessage" => {
             let target = target_declaring(candidate, "sampling")?;
-            let client_params = sampling::request_for_client(gateway, server, &target, params)?;
+            let firewall = firewall_for(gateway, &target).await;
+            let client_params = sampling::request_for_client(&firewall, server, &target, params)?;
             let kind = FeatureKind::Sampling;
             let relayed = RelayedRequest { server, kind, key, method, client_params, target };
             let answer = relay::relay(gateway, relayed).await.map_err(error_for_refusal)?;
             sampling::validated_answer(gateway, answer)
         }
         _ => Err(RpcError::method_not_found()),
+    }
+}
+
+/// The firewall for what a client is asked.
+async fn firewall_for<'g>(gateway: &'g Gateway, target: &TargetClient) -> Cow<'g, Firewall> {
+    match gateway.upstreams.connected_clients.principal_of(target.link()) {
+        Some(client) => client.firewall(&gateway.kernel).await,
+        None => Cow::Borrowed(gateway.kernel.firewall()),
     }
 }
 

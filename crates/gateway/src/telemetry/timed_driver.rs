@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
 use weaver_agent_kernel::{AuthorizedCall, ChunkSource, Driver, DriverError, StreamSummary};
-use weaver_types::{BoxFuture, CapabilityId, Millicents, RawChunk, RawResult};
+use weaver_types::{BoxFuture, CapabilityId, Millicents, RawChunk, RawContent, RawResult};
 
 use super::call_trace::{CallTrace, StageTimer};
+
+/// A result of more bytes may take long to redact.
+const LARGE_BYTES: usize = 32 * 1024;
 
 /// A driver whose attempts are recorded as stages of the call that the current task works on.
 struct TimedDriver(Arc<dyn Driver>);
@@ -23,6 +27,9 @@ impl Driver for TimedDriver {
         let work = self.0.execute(call);
         Box::pin(async move {
             let done = work.await;
+            if done.as_ref().is_ok_and(is_large) {
+                hand_over_io();
+            }
             if let Some(timer) = timer {
                 timer.end(match &done {
                     Ok(result) => result.is_error.then_some("tool_error"),
@@ -55,6 +62,25 @@ impl Driver for TimedDriver {
 
     fn name(&self) -> &str {
         self.0.name()
+    }
+}
+
+/// True for a result that may take long to redact. The size of a tree of JSON is not known.
+fn is_large(result: &RawResult) -> bool {
+    match &result.content {
+        RawContent::Text(text) => text.len() > LARGE_BYTES,
+        RawContent::Binary { bytes, .. } => bytes.len() > LARGE_BYTES,
+        RawContent::Rows(_) => true,
+        RawContent::Json(value) => value.is_array() || value.is_object(),
+    }
+}
+
+/// Has another thread wait for input and output. This one is about to redact a result at a stretch,
+/// and the runtime hands that task over only when another one is begun.
+fn hand_over_io() {
+    if let Ok(runtime) = Handle::try_current() {
+        let begun_elsewhere = runtime.clone();
+        drop(runtime.spawn_blocking(move || drop(begun_elsewhere.spawn(async {}))));
     }
 }
 

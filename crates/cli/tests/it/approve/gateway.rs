@@ -59,6 +59,16 @@ fn a_call_is_released_beside_a_running_gateway() {
     assert_eq!((run.code, &run.json()["taken_in"]), (0, &json!(true)), "{run:?}");
     let (is_error, body) = client.execute("good.send", message("hello"));
     assert!(!is_error && shown(&body).contains("hello"), "{body}");
+    let again = held(&mut client, "hello again");
+    let (key, config) = (folder.arg("alice.key"), folder.arg("weaver.toml"));
+    let grant = ["approve", "grant", &again, "--wait", "30", "--yes", "--config", &config];
+    let run =
+        weaver_with(&[&grant[..], &["--key", &key, "--passphrase-fd", "0"]].concat(), PASSPHRASE);
+    assert!(
+        run.out.contains("the gateway has taken it in\n  next: the call goes through"),
+        "{run:?}"
+    );
+    assert!(!run.out.contains("once the gateway has verified it"), "{run:?}");
     let other = held(&mut client, "once more");
     assert_ne!(other, request);
     let run = signed(&folder, &["deny", &other, "--wait", "30", "--reason", "once is enough"]);

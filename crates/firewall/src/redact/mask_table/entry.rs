@@ -34,6 +34,26 @@ pub(crate) struct ValueToMask<'a> {
     pub(crate) text: &'a str,
 }
 
+impl ValueToMask<'_> {
+    /// A JSON string without escapes as the text in its quotes, so that it has one mask wherever it
+    /// appears.
+    pub(crate) fn without_quotes(self) -> Self {
+        let quoted = self.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        match quoted.filter(|text| self.form == ValueForm::Json && !text.contains('\\')) {
+            Some(text) => Self { form: ValueForm::Text, text, ..self },
+            None => self,
+        }
+    }
+
+    /// The value as JSON.
+    pub(crate) fn to_json(&self) -> Option<Value> {
+        match self.form {
+            ValueForm::Text => Some(Value::String(self.text.to_owned())),
+            ValueForm::Json => serde_json::from_str(self.text).ok(),
+        }
+    }
+}
+
 /// A mask and what it stands for.
 #[derive(Debug)]
 pub(super) struct MaskEntry {
@@ -112,11 +132,8 @@ impl MaskEntry {
 
     /// The value as JSON, to replace a whole string.
     pub(super) fn to_json(&self) -> Option<Value> {
-        let text = self.text()?;
-        match self.form {
-            ValueForm::Text => Some(Value::String(text.to_owned())),
-            ValueForm::Json => serde_json::from_str(text).ok(),
-        }
+        let (text, kind) = (self.text()?, &self.kind);
+        ValueToMask { kind, family: self.family, form: self.form, text }.to_json()
     }
 
     /// The value within a text: a string without quotes, anything else as it appeared.

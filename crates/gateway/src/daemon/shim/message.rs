@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::serve::{AfterShutdown, DRAINING_METHOD};
+use crate::serve::{AfterShutdown, DRAINING_METHOD, outcome_unknown_result};
 
 /// The id of requests that restore a session; no client uses it.
 pub(super) const RESUME_ID: &str = "\"weaver/resume\"";
@@ -95,17 +95,7 @@ pub(super) fn is_repeatable(method: &str) -> bool {
 
 /// The answer to a call that may or may not have run.
 pub(super) fn outcome_unknown_answer(id: &str) -> Vec<u8> {
-    let message = "outcome_unknown: the gateway ended while this call was under way. The call may \
-                   have run. Look at its effect before you repeat it.";
-    let (verdict, reason) = ("deny", "outcome_unknown");
-    let body = json!({ "verdict": verdict, "reason": reason, "message": message });
-    // As text only, because the schema of the tool's results is unknown here.
-    let result = json!({
-        "content": [{ "type": "text", "text": body.to_string() }],
-        "isError": true,
-        "resultType": "complete",
-        "_meta": { "weaver/verdict": verdict, "weaver/reason": reason },
-    });
+    let result = outcome_unknown_result();
     line(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}"))
 }
 

@@ -47,7 +47,7 @@ async fn gateway(policy: &str) -> (TempDir, Arc<HttpGateway>) {
     let server = Arc::new(Server::open(config, options).await.unwrap());
     let address = SocketAddr::from(([127, 0, 0, 1], 1));
     let settings = HttpSettings::at(address);
-    let gateway = HttpGateway::new(server, settings, address, CancellationToken::new()).unwrap();
+    let gateway = HttpGateway::new(server, settings, address, Arc::default()).unwrap();
     (folder, Arc::new(gateway))
 }
 
@@ -125,4 +125,33 @@ async fn a_session_ends_when_the_policy_changes_the_rights_of_its_token() {
         begin(&gateway, &bearer(Some(100)));
         assert_eq!((expired_under(READERS), expired_under(other)), (0, 1), "{other}");
     }
+}
+
+/// A finished stream of a session, with an event of this many bytes.
+fn finished_stream(session: &HttpSession, bytes: usize) -> u64 {
+    let stream = session.open_answer_stream();
+    stream.events.push(vec![b'x'; bytes]);
+    stream.events.end();
+    stream.number
+}
+
+#[tokio::test]
+async fn a_finished_stream_is_kept_for_two_minutes_and_only_so_many_bytes_of_them() {
+    let (_folder, gateway) = gateway("").await;
+    let (_, session) = begin(&gateway, &Caller::Anonymous);
+    tokio::time::pause();
+    let open = session.open_answer_stream().number;
+    let large: Vec<u64> =
+        (0..4).map(|_| finished_stream(&session, MAX_FINISHED_BYTES / 2)).collect();
+    let kept = |number: &u64| session.answer_stream(*number).is_some();
+    assert_eq!(large.iter().map(kept).collect::<Vec<bool>>(), [false, false, true, true]);
+    let largest = finished_stream(&session, 2 * MAX_FINISHED_BYTES);
+    assert!(kept(&largest) && !large.iter().any(kept), "the newest is kept, whatever its size");
+    tokio::time::advance(STREAM_RETENTION - Duration::from_secs(1)).await;
+    assert!(kept(&largest));
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let policy = gateway.server.policy();
+    gateway.sessions.remove_expired(&gateway.clients, policy.policy(), now());
+    let streams = session.answers.lock().unwrap();
+    assert_eq!(streams.open.keys().collect::<Vec<_>>(), [&open]);
 }

@@ -168,6 +168,9 @@ impl ManagedServer {
     }
 
     pub(super) async fn record_loss(&self, kernel: &Kernel, error: &McpError) {
+        if !is_loss(error) {
+            return;
+        }
         // Redacted, because the text also reaches a model.
         let problem = kernel.firewall().redact_text(&error.with_stderr()).text;
         let is_new = match self.state.lock() {
@@ -192,5 +195,22 @@ impl ManagedServer {
             ("problem", json!(problem.chars().take(MAX_PROBLEM_CHARS).collect::<String>())),
         ]);
         event::record(kernel, EventKind::UpstreamLost, fields).await;
+    }
+}
+
+/// False where the gateway itself closed the connection, as it does when it ends.
+fn is_loss(error: &McpError) -> bool {
+    !matches!(error, McpError::Shutdown { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_the_gateway_closed_is_not_lost() {
+        let upstream = || "files".to_owned();
+        assert!(!is_loss(&McpError::Shutdown { upstream: upstream() }));
+        assert!(is_loss(&McpError::TooManySubscriptions { upstream: upstream(), limit: 1 }));
     }
 }

@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 use weaver_drivers::http::is_loopback;
 use weaver_drivers::mcp::RpcError;
 use weaver_drivers::oauth::Url;
+use weaver_firewall::Firewall;
 use weaver_types::UpstreamName;
 
 use super::INVALID_PARAMS;
 use crate::serve::form_values;
-use crate::serve::gateway::Gateway;
 use crate::serve::sanitised_description as sanitised;
 use crate::serve::target_client::TargetClient;
 
@@ -20,7 +20,7 @@ const MAX_ID_BYTES: usize = 256;
 /// The request as the client gets it: the server is named, its words are marked as quoted, and
 /// hidden characters are escaped.
 pub(super) fn request_for_client(
-    gateway: &Gateway,
+    firewall: &Firewall,
     server: &UpstreamName,
     target: &TargetClient,
     params: &Value,
@@ -28,7 +28,6 @@ pub(super) fn request_for_client(
     let invalid = |problem: &str| RpcError::new(INVALID_PARAMS, problem);
     let text = |key: &str| params.get(key).and_then(Value::as_str);
     let message = text("message").ok_or_else(|| invalid("`message` must be a string"))?;
-    let firewall = gateway.kernel.firewall();
     // Truncated after masking: the beginning of a cut secret would no longer match its rule.
     let message = sanitised::text(firewall, message);
     let message = weaver_text::escape::truncate(&message, MAX_MESSAGE_CHARS);

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use weaver_drivers::mcp::RpcError;
+use weaver_firewall::Firewall;
 use weaver_types::UpstreamName;
 
 use super::INVALID_PARAMS;
@@ -19,7 +20,7 @@ const ANSWER_FIELDS: [&str; 4] = ["role", "content", "model", "stopReason"];
 /// The request as the client's model gets it: introduced by whose words follow, with secrets
 /// masked, and without context from other servers.
 pub(super) fn request_for_client(
-    gateway: &Gateway,
+    firewall: &Firewall,
     server: &UpstreamName,
     target: &TargetClient,
     params: Value,
@@ -36,7 +37,6 @@ pub(super) fn request_for_client(
     if !params.get("messages").is_some_and(Value::is_array) {
         return Err(RpcError::new(INVALID_PARAMS, "`messages` must be a list"));
     }
-    let firewall = gateway.kernel.firewall();
     let masked = |key: &str| params.get(key).map(|value| firewall.redact_value(value).0);
     let mut out = Map::from_iter([
         ("systemPrompt".to_owned(), json!(attributed(server, masked("systemPrompt").as_ref()))),
