@@ -148,7 +148,8 @@ impl Server {
             "tools/call"
                 if params["arguments"]["text"].as_str().is_some_and(|t| t.starts_with("keep ")) =>
             {
-                self.kept = params["arguments"]["text"].as_str().unwrap()[4..].to_owned();
+                let said = params["arguments"]["text"].as_str().unwrap();
+                self.kept = said.trim_start_matches("keep").to_owned();
                 notify(
                     "notifications/message",
                     &json!({"level": "error", "logger": self.kept, "data": self.kept}),
