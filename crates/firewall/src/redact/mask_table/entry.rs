@@ -46,7 +46,7 @@ impl ValueToMask<'_> {
     }
 
     /// The value as JSON.
-    pub(crate) fn to_json(&self) -> Option<Value> {
+    pub(crate) fn to_json(self) -> Option<Value> {
         match self.form {
             ValueForm::Text => Some(Value::String(self.text.to_owned())),
             ValueForm::Json => serde_json::from_str(self.text).ok(),
