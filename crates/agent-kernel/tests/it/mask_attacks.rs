@@ -444,11 +444,10 @@ fn a_secret_in_a_value_with_a_personal_name_goes_no_further_than_a_secret() {
 }
 
 fn first_mask(seen: &str) -> String {
-    let start = seen
-        .match_indices('[')
-        .find(|(at, _)| seen[at + 1..].starts_with(|c: char| c.is_ascii_uppercase()));
-    let start = start.unwrap_or_else(|| panic!("no mask: {seen}")).0;
-    seen[start..=start + seen[start..].find(']').unwrap()].to_owned()
+    let masks = seen.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
+    let mask =
+        masks.map(|(mask, _)| mask).find(|mask| mask.starts_with(|c: char| c.is_ascii_uppercase()));
+    format!("[{}]", mask.unwrap_or_else(|| panic!("no mask: {seen}")))
 }
 
 #[test]

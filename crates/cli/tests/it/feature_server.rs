@@ -148,13 +148,14 @@ impl Server {
             "tools/call"
                 if params["arguments"]["text"].as_str().is_some_and(|t| t.starts_with("keep ")) =>
             {
-                self.kept = params["arguments"]["text"].as_str().unwrap()[4..].to_owned();
+                let text = params["arguments"]["text"].as_str().unwrap();
+                self.kept = text.replacen("keep", "", 1);
                 notify(
                     "notifications/message",
                     &json!({"level": "error", "logger": self.kept, "data": self.kept}),
                 );
                 self.announce();
-                text(id, "kept");
+                crate::fixture::text(id, "kept");
             }
             "tools/call" if params["arguments"]["text"] == "update" => {
                 notify("notifications/resources/updated", &json!({"uri": "note://1"}));
