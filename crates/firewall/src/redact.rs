@@ -251,14 +251,14 @@ impl Redactor {
         let RunMasks { table, source, .. } = self.numbered_masks()?;
         let mut value = value.without_quotes();
         let is_personal = value.family == ValueFamily::Personal;
-        if is_personal && !table.contains_value(&value) && self.has_secret(&value) {
+        if is_personal && table.would_add(&value) && self.has_secret(value) {
             value.family = ValueFamily::Secret;
         }
         table.mask(&value, source.as_deref())
     }
 
     /// True if something of the value stays hidden where all personal data may be seen.
-    fn has_secret(&self, value: &ValueToMask<'_>) -> bool {
+    fn has_secret(&self, value: ValueToMask<'_>) -> bool {
         let Some(value) = value.to_json() else { return true };
         let shown = self.without_masks().with_disclosure(Disclosure::Personal);
         shown.redact_value(&value, &mut Counts::new()) != value

@@ -155,7 +155,7 @@ impl Server {
                     &json!({"level": "error", "logger": self.kept, "data": self.kept}),
                 );
                 self.announce();
-                text(id, "kept");
+                crate::fixture::text(id, "kept");
             }
             "tools/call" if params["arguments"]["text"] == "update" => {
                 notify("notifications/resources/updated", &json!({"uri": "note://1"}));

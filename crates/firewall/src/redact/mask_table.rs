@@ -145,9 +145,10 @@ impl MaskTable {
         Some(mask)
     }
 
-    /// True if the value has a mask.
-    pub(crate) fn contains_value(&self, value: &ValueToMask<'_>) -> bool {
-        self.state().by_value.contains_key(&self.hash(value))
+    /// True if the value has no mask yet, and can get one.
+    pub(crate) fn would_add(&self, value: &ValueToMask<'_>) -> bool {
+        let state = self.state();
+        state.entries.len() < MAX_VALUES && !state.by_value.contains_key(&self.hash(value))
     }
 
     fn hash(&self, value: &ValueToMask<'_>) -> [u64; 2] {
