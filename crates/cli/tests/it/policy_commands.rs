@@ -9,7 +9,7 @@ use crate::support::{Folder, HEAD, Run, weaver, weaver_with};
 
 const POLICY: &str = r#"
 [principals.owner]
-roles = ["writer"]
+roles = []
 
 [[rules]]
 name = "reads"

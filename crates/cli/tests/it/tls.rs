@@ -94,9 +94,13 @@ fn a_replaced_certificate_is_in_force_and_a_broken_one_is_not() {
 fn a_certificate_that_cannot_be_used_is_said_at_the_start() {
     let (folder, _) = place();
     let config = folder.arg("weaver.toml");
+    let key = std::fs::read(folder.path("gate.key")).unwrap();
     std::fs::write(folder.path("gate.key"), "no key").unwrap();
     let refused = weaver(&["daemon", "--config", &config]);
     assert!(refused.code != 0 && refused.err.contains("gate.key"), "{refused:?}");
+    let found = folder.check(&["--json"]);
+    assert_eq!(found.finding_codes(), ["config.certificate"], "{found:?}");
+    std::fs::write(folder.path("gate.key"), key).unwrap();
     let open = "[http]\nlisten = \"0.0.0.0:0\"\ncert = \"gate.crt\"\nkey = \"gate.key\"\n";
     crate::client::configure(&folder, &[("good", "good")], open);
     assert_eq!(folder.check(&["--json"]).code, 0, "other machines may come, encrypted");
