@@ -113,6 +113,7 @@ fn places_to_hold() -> Vec<String> {
     let outside = ["/etc/cron.d/x", "../../.bashrc", "a/../../../etc/x", "~/.ssh/authorized_keys"];
     let inside = [
         "../x",
+        "weaver.toml",
         ".mcp.json",
         ".codex/config.toml",
         ".gemini/settings.json",

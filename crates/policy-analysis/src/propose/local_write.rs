@@ -29,13 +29,13 @@ const PERHAPS_PATHS: &[&str] =
 /// itself.
 const SENSITIVE_PATHS: &[&str] = &[
     "*/.ssh*", "*/.gnupg*", "*/.aws*", "*/.azure*", "*/.kube*", "*/.docker*", "*/.weaver*",
-    "*/.git/*", "*/.git", "*/git~1*", "*/.gitconfig", "*/.env*", "*/.netrc", "*/.npmrc",
-    "*/.pypirc", "*/.bash*", "*/.profile", "*/.zsh*", "*/.config/*", "*/.config", "*/.local/*",
-    "*/.local", "*/.vscode*", "*/.cursor*", "*/.claude*", "*/.mcp.json", "*/.codex*", "*/.gemini*",
-    "*/.zed*", "*/.opencode*", "*/opencode.json*", "*/.roo/*", "*/.windsurf*", "*/.continue/*",
-    "*/.idea/*", "*/.husky*", "*/.cargo/*", "*/.yarnrc*", "*/crontab*", "/etc/*", "/usr/*",
-    "/bin/*", "/sbin/*", "/boot/*", "/dev/*", "/proc/*", "/sys/*", "/lib*", "/root/*", "/System/*",
-    "/Library/*", "~*",
+    "*/weaver.toml", "*/.git/*", "*/.git", "*/git~1*", "*/.gitconfig", "*/.env*", "*/.netrc",
+    "*/.npmrc", "*/.pypirc", "*/.bash*", "*/.profile", "*/.zsh*", "*/.config/*", "*/.config",
+    "*/.local/*", "*/.local", "*/.vscode*", "*/.cursor*", "*/.claude*", "*/.mcp.json", "*/.codex*",
+    "*/.gemini*", "*/.zed*", "*/.opencode*", "*/opencode.json*", "*/.roo/*", "*/.windsurf*",
+    "*/.continue/*", "*/.idea/*", "*/.husky*", "*/.cargo/*", "*/.yarnrc*", "*/crontab*", "/etc/*",
+    "/usr/*", "/bin/*", "/sbin/*", "/boot/*", "/dev/*", "/proc/*", "/sys/*", "/lib*", "/root/*",
+    "/System/*", "/Library/*", "~*",
 ];
 /// How deeply a schema is searched for paths.
 const MAX_SCHEMA_DEPTH: usize = 5;
