@@ -6,9 +6,9 @@
 //! replacing, changing every row, reading other tables, files or addresses, attaching other files,
 //! and multiple statements. A word that is looked for is found in texts of the statement too, which
 //! is then stopped. The list of what is stopped knows the words of well-known databases, not every
-//! function of every one; the user of the database should have few rights. A statement that starts in mixed case is not in the list. Conditions that hold
-//! for every row are detected in their simple forms (`where 1`, `where true`), but not as
-//! `where a = a`.
+//! function of every one; the user of the database should have few rights. A statement that starts
+//! in mixed case is not in the list. Conditions that hold for every row are detected in their simple
+//! forms (`where 1`, `where true`), but not as `where a = a`.
 
 use weaver_policy::{ArgumentPredicate, MatchConditions, Pattern};
 use weaver_types::JsonPointer;

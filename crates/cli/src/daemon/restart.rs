@@ -62,14 +62,14 @@ pub(crate) fn run(args: &Restart) -> Result<Exit, Failure> {
 
 /// The command line of a daemon.
 #[derive(Parser)]
-struct DaemonLine {
+struct DaemonCommandLine {
     #[command(flatten)]
     daemon: Daemon,
 }
 
 /// The options with which a daemon was started; the first of the arguments is the subcommand.
 fn daemon_arguments(arguments: &[String]) -> Option<Daemon> {
-    DaemonLine::try_parse_from(arguments).ok().map(|line| line.daemon)
+    DaemonCommandLine::try_parse_from(arguments).ok().map(|line| line.daemon)
 }
 
 /// The options of the command line, and for those that it leaves out the previous daemon's.

@@ -82,9 +82,6 @@ impl ClientCall {
         let (link, timer) = (Arc::clone(link), CallTimer::default());
         let CallChannels { progress, task, stream, log } = channels;
         let missing_capability = OnceLock::new();
-        if log.is_some() {
-            link.note_log_request();
-        }
         (
             Arc::new(Self {
                 link,

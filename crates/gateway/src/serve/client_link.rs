@@ -47,8 +47,6 @@ pub(crate) struct ClientLink {
     listener_count: watch::Sender<Option<usize>>,
     /// Cancelled once the client has left and will answer nothing more.
     closed: CancellationToken,
-    /// Set once a request asked for log messages (modern era).
-    has_requested_logs: AtomicBool,
 }
 
 /// The channel on which a client reads a question.
@@ -148,11 +146,15 @@ impl ClientLink {
         self.state().log_level
     }
 
-    /// Notes the level of log messages that a request asks for (modern era).
-    pub(crate) fn note_requested_log_level(&self, level: LogLevel) {
+    /// Notes the level of log messages that a request asks for (modern era). True where no earlier
+    /// request asked for as low a level.
+    pub(crate) fn note_requested_log_level(&self, level: LogLevel) -> bool {
         let mut state = self.state();
-        let lowest = state.requested_log_level.map_or(level, |lowest| lowest.min(level));
-        state.requested_log_level = Some(lowest);
+        let is_lower = state.requested_log_level.is_none_or(|lowest| level < lowest);
+        if is_lower {
+            state.requested_log_level = Some(level);
+        }
+        is_lower
     }
 
     /// The lowest level of log messages that it wants; `None` where it wants none.
@@ -168,15 +170,10 @@ impl ClientLink {
         levels.iter().any(Option::is_some)
     }
 
-    /// Notes that a request asked for log messages.
-    pub(crate) fn note_log_request(&self) {
-        self.has_requested_logs.store(true, Ordering::Relaxed);
-    }
-
     /// False where the client certainly wants no log message of this level.
     pub(crate) fn may_want_log(&self, level: LogLevel) -> bool {
-        self.has_requested_logs.load(Ordering::Relaxed)
-            || self.log_level().is_some_and(|wanted| level >= wanted)
+        let state = self.state();
+        state.requested_log_level.is_some() || state.log_level.is_some_and(|wanted| level >= wanted)
     }
 
     /// The channel on which the client reads a question, once it is open.

@@ -127,8 +127,8 @@ impl Session {
         let era = era_of(&request.params)?;
         if era == Era::Modern
             && let Some(level) = log_level(&request.params)?
+            && client.link.note_requested_log_level(level)
         {
-            client.link.note_requested_log_level(level);
             // Not awaited: a server that is slow to set a level delays nothing else.
             let gateway = Arc::clone(&client.gateway);
             tokio::spawn(async move { feature_methods::sync_log_levels(&gateway).await });

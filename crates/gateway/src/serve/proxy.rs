@@ -42,7 +42,7 @@ pub(crate) async fn list(
     let firewall = client.firewall().await;
     let server_tools = page.items.iter().filter_map(|(name, id)| {
         let listed = snapshot.definitions.get(*id)?.to_value();
-        Some((*name, tool_definition(client, &firewall, (name, id), &listed)))
+        Some((*name, tool_definition(client, &firewall, name, id, &listed)))
     });
     let own_tool = cursor
         .is_none()
@@ -55,7 +55,8 @@ pub(crate) async fn list(
 fn tool_definition(
     client: &Client,
     firewall: &Firewall,
-    (name, id): (&str, &CapabilityId),
+    name: &str,
+    id: &CapabilityId,
     listed: &Value,
 ) -> Value {
     let description = listed.get("description").and_then(Value::as_str).unwrap_or_default();
