@@ -6,27 +6,17 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use weaver_firewall::{Firewall, FrameSpec, HandleError, HandleQuery, MaskTable, ViewRequest};
 use weaver_types::{
-    Constraints, ContentBlocks, Frame, Handle, HandleId, RawContent, RawResult, ResponseMode,
-    ResultStatus, Timestamp,
+    Constraints, ContentBlocks, Frame, Handle, RawContent, RawResult, ResponseMode, ResultStatus,
 };
 
-use crate::support::{FIREWALL, capability, spec, warned};
+use crate::support::{FIREWALL, HANDLE, capability, spec, warned};
 
 pub(crate) fn auto() -> FrameSpec<'static> {
     spec(ResponseMode::Auto)
 }
 
 pub(crate) fn handle() -> Handle {
-    Handle {
-        byte_size: 1,
-        capability_id: capability(&[]).id().clone(),
-        created_at: Timestamp::from_micros(0),
-        expires_at: Timestamp::from_micros(1),
-        handle_id: HandleId::parse("hdl_1").unwrap(),
-        media_type: "text/plain".into(),
-        total_rows: None,
-        views: Default::default(),
-    }
+    HANDLE.clone()
 }
 
 pub(crate) fn laid_out(blocks: Value, structured: Option<Value>) -> RawResult {

@@ -2,23 +2,13 @@
 
 use serde_json::{Value, json};
 use weaver_firewall::{FrameSpec, HandleError, HandleQuery};
-use weaver_types::{Constraints, Frame, Handle, HandleId, RawResult, ResponseMode, Timestamp};
+use weaver_types::{Constraints, Frame, RawResult, ResponseMode};
 
-use crate::support::{FIREWALL, capability, names, spec};
+use crate::support::{FIREWALL, HANDLE, names, spec};
 
 /// The answer under a rule, with a handle for what is left.
 fn ask(raw: &RawResult, query: &Value, rule: Constraints) -> Result<Frame, HandleError> {
-    let handle = Handle {
-        byte_size: 1,
-        capability_id: capability(&[]).id().clone(),
-        created_at: Timestamp::from_micros(0),
-        expires_at: Timestamp::from_micros(1),
-        handle_id: HandleId::parse("hdl_1").unwrap(),
-        media_type: "text/plain".into(),
-        total_rows: None,
-        views: Default::default(),
-    };
-    let spec = FrameSpec { handle: Some(&handle), constraints: &rule, ..spec(ResponseMode::Auto) };
+    let spec = FrameSpec { handle: Some(&HANDLE), constraints: &rule, ..spec(ResponseMode::Auto) };
     FIREWALL.expand(raw, &HandleQuery::parse(query).unwrap(), &spec)
 }
 

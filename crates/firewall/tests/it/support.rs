@@ -133,7 +133,7 @@ pub(crate) fn check(rows: &[(&str, &str)]) {
 }
 
 /// Where the rest of a result can be asked for.
-static HANDLE: LazyLock<Handle> = LazyLock::new(|| Handle {
+pub(crate) static HANDLE: LazyLock<Handle> = LazyLock::new(|| Handle {
     byte_size: 1,
     capability_id: CapabilityId::parse("crm.list").unwrap(),
     created_at: Timestamp::from_micros(0),
