@@ -5,6 +5,8 @@
 
 import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
+import { RpcError } from "./rpc_error.mjs";
+import * as tasks from "./tasks.mjs";
 
 const MODERN = "2026-07-28";
 const LEGACY = ["2025-11-25", "2025-06-18", "2025-03-26"];
@@ -19,13 +21,6 @@ const image = { type: "image", data: PIXEL, mimeType: "image/png" };
 const audio = { type: "audio", data: SOUND, mimeType: "audio/wav" };
 const embedded = (uri, mimeType, words) => ({ type: "resource", resource: { uri, mimeType, text: words } });
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
-
-class RpcError extends Error {
-  constructor(code, message, data) {
-    super(message);
-    Object.assign(this, { code, data });
-  }
-}
 
 // What a tool, prompt or resource may do beside answering.
 class Exchange {
@@ -234,6 +229,39 @@ const tools = {
       ...(can(x).elicitation && { user_name: name }),
     });
   }],
+  greet: ["Greets.", object({ name: { type: "string" } }), (_, given) => content(text(`Hello, ${given.name ?? "you"}!`))],
+  slow_compute: ["Takes its time.", object({ seconds: { type: "number" }, label: { type: "string" } }),
+    (x, { seconds = 0, label = "" }) => seconds === 0 ? content(text(`computed ${label}`)) : tasks.begin(x, async (task) => {
+      await task.pause(seconds * 1000);
+      return content(text(`computed ${label} in ${seconds} s`));
+    })],
+  failing_job: ["Fails as a task.", {}, (x) => tasks.begin(x, async (task) => {
+    await task.pause(1000);
+    return { ...content(text("the job failed")), isError: true };
+  }, { required: true })],
+  protocol_error_job: ["Breaks as a task.", {}, (x) => tasks.begin(x, async (task) => {
+    await task.pause(500);
+    throw new RpcError(-32603, "the job broke");
+  })],
+  confirm_delete: ["Asks before it deletes.", object({ filename: { type: "string" } }),
+    (x, { filename }) => tasks.begin(x, async (task) => {
+      const asked = form(`Delete ${filename}?`, { confirm: { type: "boolean" } }, ["confirm"]);
+      const answer = await task.ask(asked);
+      return content(text(accepted(answer)?.confirm ? `deleted ${filename}` : `kept ${filename}`));
+    })],
+  multi_input: ["Asks two things at once.", {}, (x) => tasks.begin(x, async (task) => {
+    const asked = [name, form("Go on?", { confirm: { type: "boolean" } }, ["confirm"])];
+    const answers = await Promise.all(asked.map((one) => task.ask(one)));
+    return content(text(`answers: ${answers.map((one) => one.action).join(", ")}`));
+  })],
+  test_tool_with_task: ["Needs a name, and then takes its time.", {}, (x) => {
+    const given = accepted(x.responses.user_name);
+    const greet = async (task) => {
+      await task.pause(500);
+      return content(text(`Hello, ${given.name}!`));
+    };
+    return given ? tasks.begin(x, greet, { required: true }) : wants({ user_name: name });
+  }],
 };
 
 const resources = {
@@ -281,7 +309,11 @@ function read(uri, modern) {
 }
 
 const methods = {
-  "server/discover": () => ({ supportedVersions: [MODERN, ...LEGACY], capabilities, serverInfo }),
+  "server/discover": () => {
+    const all = { ...capabilities, extensions: { [tasks.EXTENSION]: {} } };
+    return { supportedVersions: [MODERN, ...LEGACY], capabilities: all, serverInfo };
+  },
+  ...tasks.methods,
   ping: () => ({}),
   "logging/setLevel": () => ({}),
   "resources/subscribe": () => ({}),
@@ -324,13 +356,15 @@ async function answer(x) {
   const { id, method, params = {} } = x.message;
   x.message.params = params;
   try {
-    const gone = x.modern && ["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"].includes(method);
+    const gone = x.modern
+      ? ["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"].includes(method)
+      : Object.hasOwn(tasks.methods, method);
     const run = !gone && Object.hasOwn(methods, method) && methods[method];
     if (!run) throw new RpcError(-32601, `Method not found: ${method}`);
     const result = await run(x);
     return { jsonrpc: "2.0", id, result: x.modern ? modernResult(method, result) : result };
   } catch (error) {
-    return { jsonrpc: "2.0", id, error: { code: error.code ?? -32603, message: error.message, ...(error.data && { data: error.data }) } };
+    return { jsonrpc: "2.0", id, error: (error instanceof RpcError ? error : new RpcError(-32603, error.message)).body };
   }
 }
 
@@ -366,6 +400,17 @@ async function stream(response, message, session) {
   response.end();
 }
 
+// The parameter that the header `Mcp-Name` repeats, by method.
+const namedBy = {
+  "tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+  "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
+};
+
+function headerText(value) {
+  const coded = /^=\?base64\?(.*)\?=$/.exec(value ?? "");
+  return coded ? Buffer.from(coded[1], "base64").toString() : value;
+}
+
 function modern(response, message, headers) {
   const meta = message.params?._meta ?? {};
   const version = meta["io.modelcontextprotocol/protocolVersion"];
@@ -375,6 +420,8 @@ function modern(response, message, headers) {
   if (headers["mcp-protocol-version"] !== version) return refuse(-32020, "The header names another version");
   if (version !== MODERN) return refuse(-32022, "Unsupported protocol version", { supported: [MODERN, ...LEGACY], requested: version });
   if (headers["mcp-method"] !== message.method) return refuse(-32020, "The header names another method");
+  const named = namedBy[message.method];
+  if (named && message.params[named] !== headerText(headers["mcp-name"])) return refuse(-32020, "The header names another thing");
   if (meta["io.modelcontextprotocol/clientCapabilities"] === undefined) return refuse(-32602, "`_meta` has no capabilities");
   if (message.method === "subscriptions/listen") return listen(response, message);
   return stream(response, message);

@@ -23,6 +23,22 @@ use crate::{process, workspace};
 /// The revisions to run, unless one is named.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
+/// The revision with the extension for tasks, and the scenarios of it: extensions belong to no
+/// revision, so the suite runs them only by name.
+const TASKS_REVISION: &str = "2026-07-28";
+const TASK_SCENARIOS: [&str; 10] = [
+    "tasks-lifecycle",
+    "tasks-capability-negotiation",
+    "tasks-wire-fields",
+    "tasks-request-state-removal",
+    "tasks-mrtr-input",
+    "tasks-request-headers",
+    "tasks-dispatch-and-envelope",
+    "tasks-status-notifications",
+    "tasks-required-task-error",
+    "tasks-mrtr-composition",
+];
+
 /// A scenario that calls one tool once.
 const WARM_UP_SCENARIO: &str = "tools-call-simple-text";
 
@@ -92,19 +108,22 @@ fn run_server_scenarios(sh: &Shell, args: &Args, suite: &Suite, target: &Path) -
             (Some(started), _) => (started.gateway.as_str(), Some(started.fixture.as_str())),
             (None, url) => (url.as_deref().unwrap_or_default(), args.fixture.as_deref()),
         };
+        let run_one = |url: &str, scenario: Option<&str>, folder: &Path| {
+            suite.run(&Subject::Server(url), &SuiteRun { revision, scenario, folder })
+        };
         let run = |url: &str, name: &str| {
-            let plan = SuiteRun {
-                revision,
-                scenario: args.scenario.as_deref(),
-                folder: &folder.join(name),
-            };
-            suite.run(&Subject::Server(url), &plan)
+            let mut found = run_one(url, args.scenario.as_deref(), &folder.join(name))?;
+            if args.scenario.is_none() && revision == TASKS_REVISION {
+                for scenario in TASK_SCENARIOS {
+                    let folder = folder.join(name).join(scenario);
+                    found.extend(run_one(url, Some(scenario), &folder)?);
+                }
+            }
+            anyhow::Ok(found)
         };
         // The first redaction in a process compiles the rules for secrets. In a debug build that
         // takes longer than the timeout of some scenarios.
-        let first =
-            SuiteRun { revision, scenario: Some(WARM_UP_SCENARIO), folder: &folder.join("first") };
-        suite.run(&Subject::Server(url), &first)?;
+        run_one(url, Some(WARM_UP_SCENARIO), &folder.join("first"))?;
         let direct = direct.map(|url| run(url, "direct")).transpose()?;
         let through = run(url, "gateway")?;
         if let Some(direct) = &direct {

@@ -46,6 +46,7 @@ mod daemon;
 #[cfg(test)]
 mod daemon_reload;
 #[cfg(test)]
+mod deferred_tasks;
 mod demo;
 #[cfg(test)]
 mod doctor;

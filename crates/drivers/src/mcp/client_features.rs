@@ -1,6 +1,5 @@
 //! What the client of one call offers its server: elicitation, sampling and roots, which the protocol calls client
 //! features.
-//! protocol calls client features.
 
 use serde_json::{Map, Value};
 
@@ -17,6 +16,9 @@ pub trait ClientFeatures: Send + Sync {
 
     /// The server refused the call because this client lacks a capability (2026-07-28, -32021).
     fn on_missing_capability(&self, _refusal: &RpcError) {}
+
+    /// The server continues the call as a task, which it expects to take long.
+    fn on_task(&self) {}
 
     /// Starts to answer the request. It must return at once; the answer follows through the responder.
     fn handle(&self, request: ServerRequest);

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use weaver_types::ProgressSink;
 
 use super::call::{CallOutcome, CallRequest, Reply};
+use super::client_features::ClientFeatures;
 use super::config::{Era, UpstreamConfig};
 use super::error::{McpError, RpcError};
 use super::inbox::{Inbox, MessageCounts};
@@ -262,6 +263,17 @@ impl Connection {
         inbox.progress.register(inbox.pending.next_id(), sink)
     }
 
+    /// What a request for this client declares (modern era).
+    pub(super) fn declared_capabilities(
+        &self,
+        client: Option<&Arc<dyn ClientFeatures>>,
+    ) -> Map<String, Value> {
+        match client {
+            Some(client) => client.capabilities(),
+            None => self.channel.config.client_capabilities.clone(),
+        }
+    }
+
     /// As [`Connection::call`], with progress reported under the caller's token.
     pub(super) async fn call_with_progress_token(
         &self,
@@ -277,14 +289,10 @@ impl Connection {
         }
         let mut meta = request.meta;
         if era == Era::Modern && !meta.contains_key(CLIENT_CAPABILITIES) {
-            let capabilities = match &request.client {
-                Some(client) => client.capabilities(),
-                None => self.channel.config.client_capabilities.clone(),
-            };
-            let capabilities = if method == Method::CallTool {
-                self.with_tasks_extension(capabilities)
-            } else {
-                capabilities
+            let client = request.client.as_ref();
+            let capabilities = match method {
+                Method::CallTool => self.capabilities_with_tasks(client),
+                _ => self.declared_capabilities(client),
             };
             meta.insert(CLIENT_CAPABILITIES.to_owned(), capabilities.into());
         }

@@ -38,7 +38,7 @@ const MAX_ATTEMPTS: usize = 3;
 pub(crate) struct Exchange<'a> {
     pub(crate) id: u64,
     pub(crate) method: &'static str,
-    /// The `Mcp-Name` header: the tool, the prompt or the URI of the resource.
+    /// The `Mcp-Name` header: the tool, the prompt, the URI of the resource or the id of the task.
     pub(crate) name: Option<&'a str>,
     /// The headers that repeat arguments.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
@@ -137,22 +137,28 @@ impl HttpTransport {
         }
     }
 
-    /// Sends a message that has no answer.
-    pub(crate) async fn notify(&self, method: &'static str, body: Vec<u8>) -> Result<(), McpError> {
-        self.send_unawaited(Some(method), body).await
+    /// Sends a message whose answer, if it has one, nobody waits for. `name` is its `Mcp-Name`.
+    pub(crate) async fn notify(
+        &self,
+        method: &'static str,
+        name: Option<&str>,
+        body: Vec<u8>,
+    ) -> Result<(), McpError> {
+        self.send_unawaited(Some(method), name, body).await
     }
 
     /// Sends the answer to a request of the server.
     async fn send_answer(&self, body: Vec<u8>) -> Result<(), McpError> {
-        self.send_unawaited(None, body).await
+        self.send_unawaited(None, None, body).await
     }
 
     async fn send_unawaited(
         &self,
         method: Option<&'static str>,
+        name: Option<&str>,
         body: Vec<u8>,
     ) -> Result<(), McpError> {
-        let sent = timeout(UNAWAITED_TIMEOUT, self.post(method, None, &[], body)).await;
+        let sent = timeout(UNAWAITED_TIMEOUT, self.post(method, name, &[], body)).await;
         let response = sent.map_err(|_| self.http_error(HttpFault::Connection))??;
         match response.status() {
             status if status.is_success() => Ok(()),

@@ -101,7 +101,7 @@ impl RpcChannel {
         let body = json!({"jsonrpc": "2.0", "method": method}).to_string().into_bytes();
         match &self.transport {
             Transport::Stdio(transport) => transport.send(body).await,
-            Transport::Http(transport) => transport.notify(method, body).await,
+            Transport::Http(transport) => transport.notify(method, None, body).await,
         }
     }
 
@@ -290,17 +290,17 @@ impl RpcChannel {
     pub(crate) fn request_unawaited(&self, mut ask: OutgoingRequest<'_>) {
         let (id, method) = (self.inbox.pending.next_id(), ask.method);
         let Ok(body) = self.encode(id, &mut ask) else { return };
-        self.send_unawaited(method, body);
+        self.send_unawaited(method, ask.name, body);
     }
 
-    fn send_unawaited(&self, method: &'static str, body: Vec<u8>) {
+    fn send_unawaited(&self, method: &'static str, name: Option<&str>, body: Vec<u8>) {
         match &self.transport {
             Transport::Stdio(transport) => transport.try_send(body),
             Transport::Http(transport) => {
-                let transport = Arc::clone(transport);
+                let (transport, name) = (Arc::clone(transport), name.map(str::to_owned));
                 if let Ok(runtime) = tokio::runtime::Handle::try_current() {
                     runtime.spawn(async move {
-                        let _ = transport.notify(method, body).await;
+                        let _ = transport.notify(method, name.as_deref(), body).await;
                     });
                 }
             }
@@ -325,7 +325,7 @@ impl RpcChannel {
         let params = json!({"requestId": id, "reason": "the caller no longer waits"});
         let message =
             json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-        self.send_unawaited("notifications/cancelled", message.to_string().into_bytes());
+        self.send_unawaited("notifications/cancelled", None, message.to_string().into_bytes());
     }
 }
 

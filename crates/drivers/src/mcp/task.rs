@@ -20,7 +20,7 @@ use super::fault::MessageFault;
 use super::input_required::answer_questions;
 use super::message::{RpcResult, parse_rpc_error};
 use super::method::Method;
-use super::outgoing_request::OutgoingRequest;
+use super::outgoing_request::{CLIENT_CAPABILITIES, OutgoingRequest};
 use super::progress_token::ProgressToken;
 use super::rpc_channel::RpcChannel;
 
@@ -54,6 +54,8 @@ struct CancelTaskGuard<'a> {
     channel: &'a RpcChannel,
     id: String,
     era: Era,
+    /// What the call declared.
+    declared: Map<String, Value>,
     is_finished: bool,
 }
 
@@ -70,18 +72,30 @@ impl Task {
         let message = task.get("statusMessage").and_then(Value::as_str).map(str::to_owned);
         (id.len() <= MAX_TASK_ID_BYTES).then(|| Self { id: id.to_owned(), poll_interval, message })
     }
+}
 
-    fn params(&self) -> Map<String, Value> {
-        Map::from_iter([("taskId".to_owned(), Value::from(self.id.as_str()))])
+/// A request about a task. In the modern era each names the task in a header and declares what the
+/// call declared.
+fn task_request<'a>(
+    method: &'static str,
+    id: &'a str,
+    era: Era,
+    declared: &Map<String, Value>,
+) -> OutgoingRequest<'a> {
+    let mut params = Map::from_iter([("taskId".to_owned(), Value::from(id))]);
+    if era == Era::Modern {
+        params.insert("_meta".to_owned(), json!({ CLIENT_CAPABILITIES: declared }));
     }
+    OutgoingRequest { params, name: Some(id), ..OutgoingRequest::new(method, era, Duration::ZERO) }
 }
 
 impl Connection {
-    /// The client's capabilities, with the tasks extension if the server offers it.
-    pub(super) fn with_tasks_extension(
+    /// What a tool call for this client declares: also the tasks extension, if the server offers it.
+    pub(super) fn capabilities_with_tasks(
         &self,
-        mut capabilities: Map<String, Value>,
+        client: Option<&Arc<dyn ClientFeatures>>,
     ) -> Map<String, Value> {
+        let mut capabilities = self.declared_capabilities(client);
         let extensions = self.server().capability("extensions");
         if extensions.is_some_and(|offered| offered.get(TASKS_EXTENSION).is_some()) {
             let extensions = capabilities.entry("extensions").or_insert_with(|| json!({}));
@@ -107,7 +121,12 @@ impl Connection {
         let malformed = || self.channel().inbox.malformed(MessageFault::MissingField);
         let task = Task::parse(begun.value()).ok_or_else(malformed)?;
         let (era, id) = (self.server().era(), task.id.clone());
-        let mut cancel = CancelTaskGuard { channel: self.channel(), id, era, is_finished: false };
+        let declared = self.capabilities_with_tasks(context.client.as_ref());
+        let channel = self.channel();
+        let mut cancel = CancelTaskGuard { channel, id, era, declared, is_finished: false };
+        if let Some(client) = &context.client {
+            client.on_task();
+        }
         let timer = context.timer.clone().unwrap_or_default();
         let limit = context.limit;
         let followed = timer.timeout(limit, self.poll_task(task, &context)).await;
@@ -134,7 +153,7 @@ impl Connection {
         tell(&task.message);
         loop {
             sleep(task.poll_interval).await;
-            let reply = match self.task_request("tasks/get", task.params(), context).await? {
+            let reply = match self.request_about_task("tasks/get", &task.id, context).await? {
                 Ok(reply) => reply,
                 Err(error) => return Ok(CallOutcome::Error(error)),
             };
@@ -149,7 +168,7 @@ impl Connection {
                 (Some("working" | "submitted"), _) => {}
                 (Some("completed" | "failed" | "input_required"), Era::Legacy) => {
                     // A task that waits for input sends its requests while its result is being fetched.
-                    let answer = self.task_request("tasks/result", task.params(), context).await?;
+                    let answer = self.request_about_task("tasks/result", &task.id, context).await?;
                     return CallOutcome::classify(Method::CallTool, answer, era)
                         .map_err(|fault| self.channel().inbox.malformed(fault));
                 }
@@ -190,31 +209,46 @@ impl Connection {
     ) -> Result<bool, McpError> {
         let Some(client) = &context.client else { return Ok(false) };
         let Some(input) = answer_questions(reply, client).await else { return Ok(false) };
-        let mut params = task.params();
-        params.insert("inputResponses".to_owned(), Value::Object(input.answers));
-        Ok(self.task_request("tasks/update", params, context).await?.is_ok())
+        let mut update = self.task_request("tasks/update", &task.id, context);
+        update.params.insert("inputResponses".to_owned(), Value::Object(input.answers));
+        Ok(self.send_task_request(update, context).await?.is_ok())
     }
 
-    async fn task_request(
+    async fn request_about_task(
         &self,
         method: &'static str,
-        params: Map<String, Value>,
+        id: &str,
+        context: &TaskContext<'_>,
+    ) -> Result<RpcResult, McpError> {
+        self.send_task_request(self.task_request(method, id, context), context).await
+    }
+
+    fn task_request<'a>(
+        &self,
+        method: &'static str,
+        id: &'a str,
+        context: &TaskContext<'_>,
+    ) -> OutgoingRequest<'a> {
+        let declared = self.capabilities_with_tasks(context.client.as_ref());
+        let request = task_request(method, id, self.server().era(), &declared);
+        OutgoingRequest { timeout: context.limit, ..request }
+    }
+
+    async fn send_task_request(
+        &self,
+        request: OutgoingRequest<'_>,
         context: &TaskContext<'_>,
     ) -> Result<RpcResult, McpError> {
         let (client, timer) = (context.client.clone(), context.timer.clone());
-        let ask = OutgoingRequest::new(method, self.server().era(), context.limit);
-        self.channel().request(OutgoingRequest { params, client, timer, ..ask }).await
+        self.channel().request(OutgoingRequest { client, timer, ..request }).await
     }
 }
 
 impl Drop for CancelTaskGuard<'_> {
     fn drop(&mut self) {
         if !self.is_finished {
-            let params = Map::from_iter([("taskId".to_owned(), Value::from(self.id.as_str()))]);
-            self.channel.request_unawaited(OutgoingRequest {
-                params,
-                ..OutgoingRequest::new("tasks/cancel", self.era, Duration::ZERO)
-            });
+            let request = task_request("tasks/cancel", &self.id, self.era, &self.declared);
+            self.channel.request_unawaited(request);
         }
     }
 }

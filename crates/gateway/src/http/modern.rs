@@ -54,6 +54,7 @@ pub(super) fn check_headers(headers: &HeaderMap, message: &Value) -> Result<(), 
     let named = method_name.and_then(|method_name| match method_name {
         "tools/call" | "prompts/get" => text(message, "/params/name"),
         "resources/read" => text(message, "/params/uri"),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => text(message, "/params/taskId"),
         _ => None,
     });
     let name = match (headers.get("mcp-name").map(decode_header_text), named) {

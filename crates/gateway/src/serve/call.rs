@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::mpsc::WeakSender;
 use tokio_util::sync::CancellationToken;
 use weaver_agent_kernel::{Call, Caller, Invocation};
 use weaver_policy::approval::Phase;
@@ -19,7 +20,6 @@ use super::client::Client;
 use super::client_call::ClientCall;
 use super::error::ServeError;
 use super::heartbeat;
-use super::lines::Outbox;
 use super::measured_call::{CallDetails, MeasuredCall};
 use super::server_feature::FeatureKind;
 use crate::telemetry::{CallTrace, RequestOrigin, TraceParent};
@@ -46,8 +46,9 @@ pub(crate) struct CallOptions {
     pub(crate) cancellation: CancellationToken,
     /// The request that makes the call.
     pub(crate) client_call: Arc<ClientCall>,
-    /// The channel for notifications before the answer.
-    pub(crate) outbox: Outbox,
+    /// The channel for notifications before the answer. It closes with the answer, also where the
+    /// call goes on as a task.
+    pub(crate) outbox: WeakSender<Vec<u8>>,
     /// The trace context of the client.
     pub(crate) trace_parent: Option<TraceParent>,
     /// The request as traces identify it.
@@ -159,6 +160,7 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
     let wait_message = format!("waiting for a person: request {id}");
     if let Some(task) = options.client_call.task() {
         task.set_message(&wait_message);
+        task.defer();
     }
     let reporters: Vec<_> = reporter.cloned().into_iter().collect();
     let timer = CallTrace::current().map(|trace| trace.begin_hold());

@@ -172,7 +172,8 @@ impl ClientCall {
         method: &str,
         mut params: Value,
     ) -> Result<Value, RpcError> {
-        let _input_required = self.task.as_ref().map(|task| task.begin_question(&mut params));
+        let task = self.task.as_ref();
+        let _input_required = task.and_then(|task| task.begin_question(&mut params));
         let Some(InputRequestChannel { questions, .. }) = &self.input_requests else {
             return self.link.ask(self.question_stream(), method, params).await;
         };

@@ -18,6 +18,7 @@ use super::lines::{self, Outbox};
 use super::message;
 use super::parked_calls::ParkedCalls;
 use super::task::Task;
+use super::tasks::Tasks;
 
 use subscriptions::Subscriptions;
 pub(crate) use subscriptions::{
@@ -42,6 +43,8 @@ pub(crate) struct ClientLink {
     pub(crate) subscriptions: Subscriptions,
     /// Its calls that wait for its answers.
     pub(crate) parked: ParkedCalls,
+    /// Its calls that it follows as tasks.
+    pub(crate) tasks: Tasks,
     /// The number of streams on which the client reads notifications; `None` where notifications
     /// share the channel of the answers.
     listener_count: watch::Sender<Option<usize>>,

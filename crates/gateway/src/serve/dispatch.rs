@@ -14,7 +14,7 @@ use super::list_page::UnknownCursor;
 use super::message::{Request, RpcError, code, excerpt};
 use super::receipt_request::ReceiptRequest;
 use super::task::Task;
-use super::tasks::{self, Tasks};
+use super::tasks;
 use super::{
     feature_methods, list_page, meta_tool_definitions, meta_tools, proxy, render, task_support,
     user_statements,
@@ -24,7 +24,7 @@ use crate::telemetry::RequestOrigin;
 
 /// The protocol versions that open a session with `initialize`, newest first.
 const LEGACY_VERSIONS: [&str; 4] = [TASKS_VERSION, "2025-06-18", "2025-03-26", "2024-11-05"];
-/// The newest of them, and the only one with tasks.
+/// The newest of them, and the only one in which a client asks for tasks.
 const TASKS_VERSION: &str = "2025-11-25";
 /// The version whose requests are self-contained.
 const MODERN_VERSION: &str = "2026-07-28";
@@ -58,7 +58,6 @@ pub(crate) struct Session {
     id: OnceLock<String>,
     /// Set once it was recorded that the host's user statements are not trusted.
     untrusted_host_recorded: AtomicBool,
-    tasks: Tasks,
 }
 
 impl Session {
@@ -104,7 +103,8 @@ impl Session {
                 format!("`{}` cannot be called as a task; leave `task` out", excerpt(name));
             return Some(Err(RpcError::new(code::METHOD_NOT_FOUND, problem)));
         }
-        Some(lifetime.and_then(|lifetime| self.tasks.begin(&client.gateway.clock, lifetime)))
+        let begin = |lifetime| client.link.tasks.begin(&client.gateway.clock, lifetime);
+        Some(lifetime.and_then(begin))
     }
 
     /// True for a request of the version with tasks.
@@ -150,10 +150,14 @@ impl Session {
                 call_tool(client, era, request, options).await
             }
             other => {
-                if self.supports_tasks(&request.params)
-                    && let Some(answered) =
-                        self.tasks.answer(&request, options.client_call.stream()).await
-                {
+                let about_task = match era {
+                    Era::Modern => client.link.tasks.answer_modern(&request),
+                    Era::Legacy if self.supports_tasks(&request.params) => {
+                        client.link.tasks.answer(&request, options.client_call.stream()).await
+                    }
+                    Era::Legacy => None,
+                };
+                if let Some(answered) = about_task {
                     return answered;
                 }
                 let unknown = format!("method `{}` is not offered here", excerpt(other));
@@ -246,6 +250,7 @@ fn discover(client: &Client) -> Value {
         ToolListMode::Gateway => json!({}),
     };
     capabilities.insert("tools".to_owned(), tools);
+    capabilities.insert("extensions".to_owned(), json!({ tasks::EXTENSION: {} }));
     json!({
         "resultType": "complete",
         "supportedVersions": [MODERN_VERSION],

@@ -58,6 +58,15 @@ impl RpcError {
     pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
+
+    /// The error as JSON-RPC has it.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut body = json!({ "code": self.code, "message": self.message });
+        if let (Some(data), Some(body)) = (&self.data, body.as_object_mut()) {
+            body.insert("data".to_owned(), data.clone());
+        }
+        body
+    }
 }
 
 /// A request of a client.
@@ -176,13 +185,7 @@ fn malformed(id: Value, code: i64, message: impl Into<String>) -> ClientMessage 
 pub(crate) fn answer(id: &Value, outcome: Result<Value, RpcError>) -> Vec<u8> {
     let message = match outcome {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-        Err(error) => {
-            let mut body = json!({ "code": error.code, "message": error.message });
-            if let (Some(data), Some(body)) = (error.data, body.as_object_mut()) {
-                body.insert("data".to_owned(), data);
-            }
-            json!({ "jsonrpc": "2.0", "id": id, "error": body })
-        }
+        Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error.to_json() }),
     };
     line(&message)
 }

@@ -5,8 +5,8 @@
 //! parked under an unguessable state. The client resumes it by repeating the same request with that
 //! state and its answers. Every question was decided by the policy before, as for any client.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -18,11 +18,14 @@ use weaver_types::{OsRandom, random_text};
 
 use super::message::{Request, RpcError, code};
 use super::request_limits::RequestPermits;
+use super::task::Task;
 
 /// The most parked calls of one client.
 const MAX_PARKED: usize = 64;
 /// The most questions of one call.
 pub(crate) const MAX_QUESTIONS: usize = 16;
+/// The most names of questions that are remembered for one call.
+const MAX_USED_KEYS: usize = 1024;
 /// How long to wait for further questions, because a server may ask several at once.
 const QUESTION_BATCH_WAIT: Duration = Duration::from_millis(30);
 const STATE_FIELD: &str = "requestState";
@@ -46,8 +49,12 @@ pub(crate) struct RunningCall {
     answer_task: JoinHandle<Result<Value, RpcError>>,
     /// Ends its waits for a person. A request that resumes the call has a token of its own.
     cancellation: CancellationToken,
+    /// The task as which it may go on, if it takes long.
+    task: Option<Arc<Task>>,
     questions: mpsc::Receiver<Question>,
     open_questions: BTreeMap<String, Question>,
+    /// Servers' names of earlier questions: none is used twice.
+    used_keys: BTreeSet<String>,
     question_count: usize,
 }
 
@@ -85,7 +92,7 @@ impl RequestIdentity {
         for name in [STATE_FIELD, RESPONSES_FIELD, "_meta"] {
             params.remove(name);
         }
-        Self { method, params, capabilities: Some(capabilities(request)) }
+        Self { method, params, capabilities: Some(capabilities(&request.params)) }
     }
 
     /// The client's declared capabilities, if it can be asked in the result.
@@ -117,16 +124,37 @@ impl RunningCall {
             identity,
             answer_task,
             cancellation,
+            task: None,
             questions,
             open_questions: BTreeMap::new(),
+            used_keys: BTreeSet::new(),
             question_count: 0,
         }
+    }
+
+    /// Sets the task as which it may go on.
+    pub(crate) fn with_task(self, task: Option<Arc<Task>>) -> Self {
+        Self { task, ..self }
+    }
+
+    /// The task as which it may go on.
+    pub(crate) fn task(&self) -> Option<&Arc<Task>> {
+        self.task.as_ref()
     }
 
     /// Waits until the request is answered, or its client is asked something. Cancelling
     /// `cancellation`, the token of the request that waits here, also ends the call's waits for a
     /// person.
     pub(crate) async fn next_step(&mut self, cancellation: &CancellationToken) -> CallStep {
+        self.drop_withdrawn_questions();
+        match self.open_questions.is_empty() {
+            true => self.next_change(cancellation).await,
+            false => CallStep::InputRequired,
+        }
+    }
+
+    /// As [`Self::next_step`], but questions that are open already do not count.
+    pub(crate) async fn next_change(&mut self, cancellation: &CancellationToken) -> CallStep {
         let call_cancellation = self.cancellation.clone();
         let cancelled = async {
             cancellation.cancelled().await;
@@ -134,16 +162,12 @@ impl RunningCall {
             std::future::pending().await
         };
         tokio::select! {
-            step = self.wait_for_step() => step,
+            step = self.wait_for_change() => step,
             never = cancelled => never,
         }
     }
 
-    async fn wait_for_step(&mut self) -> CallStep {
-        self.drop_withdrawn_questions();
-        if !self.open_questions.is_empty() {
-            return CallStep::InputRequired;
-        }
+    async fn wait_for_change(&mut self) -> CallStep {
         tokio::select! {
             biased;
             ended = &mut self.answer_task => return CallStep::Ended(ended),
@@ -165,10 +189,22 @@ impl RunningCall {
 
     fn add(&mut self, question: Question) {
         if self.open_questions.len() < MAX_QUESTIONS {
-            self.question_count = self.question_count.saturating_add(1);
-            let key = question.key.clone().filter(|key| !self.open_questions.contains_key(key));
-            let key = key.unwrap_or_else(|| format!("question_{}", self.question_count));
+            let may_keep = self.used_keys.len() < MAX_USED_KEYS;
+            let key = question.key.clone().filter(|_| may_keep);
+            let key = key.filter(|key| self.used_keys.insert(key.clone()));
+            let key = key.unwrap_or_else(|| self.new_key());
             self.open_questions.insert(key, question);
+        }
+    }
+
+    /// A name for a question that no other question of the call has.
+    fn new_key(&mut self) -> String {
+        loop {
+            self.question_count = self.question_count.saturating_add(1);
+            let key = format!("question_{}", self.question_count);
+            if !self.used_keys.contains(&key) {
+                return key;
+            }
         }
     }
 
@@ -178,7 +214,7 @@ impl RunningCall {
     }
 
     /// Delivers the answers that arrived. Unanswered questions are asked again.
-    fn deliver_answers(&mut self, responses: Map<String, Value>) {
+    pub(crate) fn deliver_answers(&mut self, responses: Map<String, Value>) {
         for (name, answer) in responses.into_iter().filter(|(_, answer)| answer.is_object()) {
             if let Some(question) = self.open_questions.remove(&name) {
                 let _ = question.reply_to.send(Ok(answer));
@@ -186,14 +222,19 @@ impl RunningCall {
         }
     }
 
-    /// The `input_required` result that asks the open questions.
-    fn input_required_result(&self, state: &str) -> Value {
+    /// The open questions, by name.
+    pub(crate) fn input_requests(&self) -> Map<String, Value> {
         let requests = self.open_questions.iter().map(|(name, question)| {
             (name.clone(), json!({ "method": question.method, "params": question.params }))
         });
+        requests.collect()
+    }
+
+    /// The `input_required` result that asks the open questions.
+    fn input_required_result(&self, state: &str) -> Value {
         json!({
             "resultType": "input_required",
-            "inputRequests": requests.collect::<Map<String, Value>>(),
+            "inputRequests": self.input_requests(),
             "requestState": state,
         })
     }
@@ -264,8 +305,8 @@ impl ParkedCalls {
 }
 
 /// The client capabilities that a modern request declares.
-fn capabilities(request: &Request) -> Map<String, Value> {
-    let meta = request.params.get("_meta");
+pub(crate) fn capabilities(params: &Map<String, Value>) -> Map<String, Value> {
+    let meta = params.get("_meta");
     let declared = meta.and_then(|meta| meta.get("io.modelcontextprotocol/clientCapabilities"));
     declared.and_then(Value::as_object).cloned().unwrap_or_default()
 }

@@ -1,11 +1,14 @@
 //! The requests of one client in flight: each is answered exactly once, unless the client cancels
 //! it. Their number and size are bounded.
 
+mod task_calls;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use serde_json::Value;
+use tokio::sync::mpsc::WeakSender;
+use weaver_types::Progress;
 
 use super::call::CallOptions;
 use super::client::Client;
@@ -19,6 +22,7 @@ use super::progress_notification;
 use super::progress_reporter::ProgressReporter;
 use super::request_limits::{RequestLimits, RequestPermits};
 use super::task::Task;
+use super::tasks;
 use crate::telemetry::TraceParent;
 
 /// The methods that call a server. Cancelling one of them cancels the call there.
@@ -221,72 +225,45 @@ impl RequestTask {
         }
     }
 
-    /// Answers a call with a task, and then executes it under the task's id.
-    async fn run_as_task(mut self, request: Request, task: Arc<Task>) {
-        // A task's id is not quoted as a JSON string is, so it cannot collide with a request's.
-        let Some((number, cancellation)) =
-            self.open.begin_continuation(task.id(), &self.cancellation)
-        else {
-            let problem = RpcError::new(code::INTERNAL, "two tasks have the same id");
-            return self.answer(&request.id, Err(problem)).await;
-        };
-        if !self.open.finish(&self.key, self.number) {
-            // The client cancelled it before it could know the task.
-            self.open.finish(task.id(), number);
-            task.abandon();
-            return;
-        }
-        let answer = Ok(json!({ "task": task.to_json() }));
-        let _ = self.outbox.send(message::answer(&request.id, answer)).await;
-        // The request is answered, so its stream ends. Later messages go to the session's channel.
-        self.outbox = mpsc::channel(1).0;
-        (self.key, self.number, self.cancellation) = (task.id().to_owned(), number, cancellation);
-        let identity = RequestIdentity::not_resumable(&request);
-        let mut call = self.start_call(request, identity, Some(&task));
-        let outcome = tokio::select! {
-            step = call.next_step(&self.cancellation.wait_ended) => final_answer(step),
-            () = task.wait_until_cancelled() => {
-                call.abandon().await;
-                Err(RpcError::new(code::INTERNAL, "the task was cancelled"))
-            }
-        };
-        task.finish(outcome);
-        self.open.finish(&self.key, self.number);
-        self.client.link.try_send(task.notification());
-    }
-
     async fn process(self, request: Request) {
-        let (id, request_method) = (request.id.clone(), request.method.clone());
-        let is_call = CALL_METHODS.contains(&request.method.as_str());
-        let is_abandonable = is_call || request.method == "tasks/result";
+        let (id, method) = (request.id.clone(), request.method.clone());
+        let is_call = CALL_METHODS.contains(&method.as_str());
+        let is_abandonable = is_call || method == "tasks/result";
+        let knows_tasks = self.knows_tasks(&request);
         let resumed = match is_call && parked_calls::is_modern(&request) {
             true => self.client.link.parked.resume(&request),
             false => Ok(None),
         };
-        let identity = match is_call {
-            true => RequestIdentity::resumable(&request),
-            false => RequestIdentity::not_resumable(&request),
-        };
         let mut call = match resumed {
             Ok(Some(call)) => call,
-            Ok(None) => self.start_call(request, identity, None),
+            Ok(None) => match self.start_call(request, is_call, knows_tasks) {
+                Ok(call) => call,
+                Err(error) => return self.answer(&id, Err(error)).await,
+            },
             Err(error) => return self.answer(&id, Err(error)).await,
         };
-        let step = tokio::select! {
-            step = call.next_step(&self.cancellation.wait_ended) => step,
-            () = self.wait_until_abandoned(), if is_abandonable => {
-                // Abandoning it notifies the server and records how far the call came.
-                call.abandon().await;
-                self.open.finish(&self.key, self.number);
-                return;
-            }
-            () = self.cancellation.cut_off.cancelled(), if is_call => {
-                call.abandon().await;
-                let outcome = match request_method.as_str() {
-                    "tools/call" => Ok(message::outcome_unknown_result()),
-                    _ => Err(message::outcome_unknown_error()),
-                };
-                return self.answer(&id, outcome).await;
+        let mut task = call.task().filter(|_| knows_tasks).cloned();
+        let step = loop {
+            tokio::select! {
+                step = call.next_step(&self.cancellation.wait_ended) => break step,
+                () = self.wait_until_abandoned(), if is_abandonable => {
+                    // Abandoning it notifies the server and records how far the call came.
+                    call.abandon().await;
+                    self.open.finish(&self.key, self.number);
+                    return;
+                }
+                () = self.cancellation.cut_off.cancelled(), if is_call => {
+                    call.abandon().await;
+                    return self.answer(&id, cut_off_outcome(&method)).await;
+                }
+                slow = task_calls::next_slow(&mut task) => {
+                    match self.client.link.tasks.add(&slow) {
+                        Ok(()) => return self.go_on_as_task(&id, slow, call).await,
+                        // The session has too many. So the call is answered like any other, and a
+                        // wait for a person ends.
+                        Err(_) => self.cancellation.wait_ended.cancel(),
+                    }
+                }
             }
         };
         let outcome = match step {
@@ -304,44 +281,60 @@ impl RequestTask {
         }
     }
 
-    /// Starts to answer a request.
+    /// Starts to answer a request. `is_call` when it may be resumed after a question, `knows_tasks`
+    /// when it may go on as a task.
     fn start_call(
         &self,
         request: Request,
+        is_call: bool,
+        knows_tasks: bool,
+    ) -> Result<RunningCall, RpcError> {
+        let identity = match is_call {
+            true => RequestIdentity::resumable(&request),
+            false => RequestIdentity::not_resumable(&request),
+        };
+        let token = progress_notification::requested_token(&request.params);
+        let task = knows_tasks.then(|| tasks::prepare(&self.client.gateway.clock)).transpose()?;
+        let progress = match &task {
+            None => token.map(|token| self.progress_reporter(token)),
+            Some(task) => Some(self.deferrable_reporter(task, token)),
+        };
+        let is_streamed = self.connection == RequestConnection::Shared(ResponseStreaming::Streamed);
+        let stream = is_streamed.then(|| self.outbox.downgrade());
+        Ok(self.run_call(request, identity, CallFollowers { progress, task, stream }))
+    }
+
+    /// Runs what answers a request, which its client follows in these ways.
+    fn run_call(
+        &self,
+        request: Request,
         identity: RequestIdentity,
-        task: Option<&Arc<Task>>,
+        followers: CallFollowers,
     ) -> RunningCall {
         let (client, session) = (Arc::clone(&self.client), Arc::clone(&self.session));
-        let token = progress_notification::requested_token(&request.params);
-        let progress = match task {
-            None => token.map(|token| self.progress_reporter(token)),
-            Some(task) => Some(self.task_reporter(task, token)),
-        };
-        // A task's request is already answered.
-        let reads_stream = self.connection
-            == RequestConnection::Shared(ResponseStreaming::Streamed)
-            && task.is_none();
-        let stream = reads_stream.then(|| self.outbox.downgrade());
+        let CallFollowers { progress, task, stream } = followers;
         let level = match parked_calls::is_modern(&request) {
             // An invalid level is reported in the answer.
             true => dispatch::log_level(&request.params).unwrap_or_default(),
             false => None,
         };
-        let log = level.map(|level| LogSubscription { level, stream: self.outbox.downgrade() });
-        let channels = CallChannels { progress, task: task.cloned(), stream, log };
+        let outbox = self.outbox.downgrade();
+        let log = level.map(|level| LogSubscription { level, stream: outbox.clone() });
+        let channels = CallChannels { progress, task: task.clone(), stream, log };
         let (call, questions) =
             ClientCall::open(&client.link, identity.capabilities().cloned(), channels);
         let options = CallOptions {
             argument_problem: None,
             cancellation: self.cancellation.wait_ended.clone(),
             client_call: call,
-            outbox: self.outbox.clone(),
+            outbox,
             trace_parent: TraceParent::from_params(&request.params),
             origin: session.request_origin(&request),
         };
         let answer = async move { session.answer(&client, request, options).await };
         let cancellation = self.cancellation.wait_ended.clone();
-        RunningCall::start(identity, questions, Arc::clone(&self.permits), cancellation, answer)
+        let permits = Arc::clone(&self.permits);
+        RunningCall::start(identity, questions, permits, cancellation, answer).with_task(task)
     }
 
     async fn answer(&self, id: &Value, outcome: Result<Value, RpcError>) {
@@ -350,36 +343,40 @@ impl RequestTask {
         }
     }
 
-    /// Reports progress in the task's status, and to the client under its token if it sent one.
-    fn task_reporter(&self, task: &Arc<Task>, token: Option<&Value>) -> Arc<ProgressReporter> {
-        let (task, token, client) = (Arc::clone(task), token.cloned(), Arc::clone(&self.client));
-        Arc::new(ProgressReporter::new(move |progress| {
-            if task.has_ended() {
-                return;
-            }
-            if let Some(message) = &progress.message {
-                task.set_message(message);
-            }
-            if let Some(token) = &token {
-                let mut params = progress_notification::params(token, progress);
-                task.add_related_task(&mut params);
-                client.link.try_send(progress_notification::line(params));
-            }
-        }))
-    }
-
     /// Reports progress to the client under its token, until the request is answered or cancelled.
     /// A slow client misses reports, and no call waits for it.
     fn progress_reporter(&self, token: &Value) -> Arc<ProgressReporter> {
-        let (open, outbox) = (Arc::clone(&self.open), self.outbox.clone());
+        Arc::new(ProgressReporter::new(self.progress_sink(token)))
+    }
+
+    fn progress_sink(&self, token: &Value) -> impl Fn(Progress) + Send + Sync + use<> {
+        let (open, outbox) = (Arc::clone(&self.open), self.outbox.downgrade());
         let (key, number, token) = (self.key.clone(), self.number, token.clone());
-        Arc::new(ProgressReporter::new(move |progress| {
-            if open.is_open(&key, number) {
+        move |progress| {
+            if open.is_open(&key, number)
+                && let Some(outbox) = outbox.upgrade()
+            {
                 let _ = outbox.try_send(progress_notification::line(
                     progress_notification::params(&token, progress),
                 ));
             }
-        }))
+        }
+    }
+}
+
+/// How a client follows its request.
+struct CallFollowers {
+    progress: Option<Arc<ProgressReporter>>,
+    task: Option<Arc<Task>>,
+    /// The stream of the answer, where the client reads notifications on it too.
+    stream: Option<WeakSender<Vec<u8>>>,
+}
+
+/// The answer to a call whose outcome is unknown, because the gateway ends first.
+fn cut_off_outcome(method: &str) -> Result<Value, RpcError> {
+    match method {
+        "tools/call" => Ok(message::outcome_unknown_result()),
+        _ => Err(message::outcome_unknown_error()),
     }
 }
 

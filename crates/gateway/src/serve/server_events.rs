@@ -220,6 +220,12 @@ impl ClientFeatures for CallFeatures {
         both.collect()
     }
 
+    fn on_task(&self) {
+        if let Some(task) = self.call.task() {
+            task.defer();
+        }
+    }
+
     fn on_missing_capability(&self, refusal: &RpcError) {
         self.call.record_missing_capability(refusal);
     }

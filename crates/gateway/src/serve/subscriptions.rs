@@ -2,8 +2,10 @@
 //! modern one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::pending;
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 use weaver_drivers::mcp::ServerList;
 use weaver_types::{Decision, UpstreamName};
@@ -15,9 +17,12 @@ use super::error::ServeError;
 use super::feature_methods;
 use super::feature_request::FeatureRequest;
 use super::feature_snapshot::ResourceAddress;
+use super::lines::Outbox;
 use super::message::{self, RpcError, code};
 use super::resource_reader::{self, ResourceReader};
 use super::resources;
+use super::task::Task;
+use super::tasks;
 use crate::config::ToolListMode;
 
 /// The `_meta` key that names the stream of a notification.
@@ -70,20 +75,31 @@ pub(crate) async fn unsubscribe(
 /// `subscriptions/listen`: a stream that is open until the client cancels it or leaves.
 pub(crate) async fn listen(client: &Client, request: FeatureRequest) -> Result<Value, RpcError> {
     let options = &request.options;
+    let gone = || RpcError::new(code::INTERNAL, "the client is gone");
+    let outbox = options.outbox.upgrade().ok_or_else(gone)?;
     // Over HTTP a client ends it by closing the stream of the answer.
     let end = async {
         tokio::select! {
             () = options.cancellation.cancelled() => {}
-            () = options.outbox.closed() => {}
+            () = outbox.closed() => {}
         }
     };
     tokio::pin!(end);
+    let tasks = requested_tasks(client, &request)?;
     let opened = tokio::select! {
-        opened = open_stream(client, &request) => Some(opened?),
+        opened = open_stream(client, &request, &outbox, &tasks) => Some(opened?),
         () = &mut end => None,
     };
     if let Some(number) = opened {
-        end.await;
+        let reports = async {
+            let each = tasks.iter().map(|task| task.report_changes(&request.id, &options.outbox));
+            join_all(each).await;
+            pending().await
+        };
+        tokio::select! {
+            () = &mut end => {}
+            never = reports => never,
+        }
         client
             .gateway
             .upstreams
@@ -92,23 +108,43 @@ pub(crate) async fn listen(client: &Client, request: FeatureRequest) -> Result<V
     Ok(json!({ "resultType": "complete", "_meta": { SUBSCRIPTION_ID: request.id } }))
 }
 
+/// The tasks whose changes a request asks for.
+fn requested_tasks(client: &Client, request: &FeatureRequest) -> Result<Vec<Arc<Task>>, RpcError> {
+    let Some(ids) = request.params.get("notifications").and_then(|filter| filter.get("taskIds"))
+    else {
+        return Ok(Vec::new());
+    };
+    if !tasks::is_declared(&request.params) {
+        return Err(tasks::undeclared_error());
+    }
+    let ids: Vec<&str> = ids.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    Ok(client.link.tasks.find_each(&ids))
+}
+
 /// Opens the stream that a request asks for, and returns its number.
-async fn open_stream(client: &Client, request: &FeatureRequest) -> Result<u64, RpcError> {
+async fn open_stream(
+    client: &Client,
+    request: &FeatureRequest,
+    outbox: &Outbox,
+    tasks: &[Arc<Task>],
+) -> Result<u64, RpcError> {
     let Some(Value::Object(filter)) = request.params.get("notifications") else {
         return Err(RpcError::new(code::INVALID_PARAMS, "`notifications` must be an object"));
     };
     let reader = reader(client).await?;
     let resources = readable_resources(client, &reader, filter).await?;
-    let outbox = request.options.outbox.downgrade();
     let lists = accepted_lists(client, filter);
-    let stream = SubscriptionStream { id: request.id.clone(), outbox, lists, resources };
-    let params = json!({
-        "_meta": { SUBSCRIPTION_ID: request.id },
-        "notifications": accepted_filter(&stream),
-    });
+    let (id, weak) = (request.id.clone(), outbox.downgrade());
+    let stream = SubscriptionStream { id, outbox: weak, lists, resources };
+    let mut accepted = accepted_filter(&stream);
+    if !tasks.is_empty() {
+        let ids: Vec<&str> = tasks.iter().map(|task| task.id()).collect();
+        accepted.insert("taskIds".to_owned(), json!(ids));
+    }
+    let params = json!({ "_meta": { SUBSCRIPTION_ID: request.id }, "notifications": accepted });
     let line = message::notification_with("notifications/subscriptions/acknowledged", params);
     let gone = |_| RpcError::new(code::INTERNAL, "the client is gone");
-    let place = request.options.outbox.reserve().await.map_err(gone)?;
+    let place = outbox.reserve().await.map_err(gone)?;
     let watched: BTreeSet<ResourceAddress> = stream.resources.values().cloned().collect();
     let number = client.link.subscriptions.open_stream(stream, place, line).map_err(limit_error)?;
     // From here on nothing is awaited: a stream that was opened is closed by the caller.

@@ -1,36 +1,40 @@
 //! One task: its status and its result.
 
+mod view;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::WeakSender;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use view::failure_message;
 use weaver_types::{Clock, Timestamp};
 
+use super::era::Era;
 use super::lines::Outbox;
-use super::message::{self, RpcError, code};
+use super::message::{RpcError, code};
 
-/// The poll interval suggested to clients, in milliseconds.
-const POLL_INTERVAL_MS: u64 = 1_000;
 /// How long a task is kept after its end, whatever its lifetime, so that its client can see the
 /// result.
 const MIN_KEPT_AFTER_END: Duration = Duration::from_secs(60);
-/// The longest failure in the status message, in characters; the result has the full text.
-const MAX_MESSAGE_CHARS: usize = 500;
-/// The `_meta` key of the task that a message is about.
-const RELATED_TASK_KEY: &str = "io.modelcontextprotocol/related-task";
 
 /// A call that its client follows as a task.
 pub(crate) struct Task {
     id: String,
+    /// Legacy: the client asked for the task (2025-11-25). Modern: the gateway decides whether the
+    /// call becomes one (the extension of 2026-07-28).
+    era: Era,
     clock: Arc<dyn Clock>,
     created: Timestamp,
     lifetime: Duration,
     state: watch::Sender<TaskState>,
     /// Cancelled when the client cancels the task, which abandons its call.
     cancellation: CancellationToken,
+    /// Cancelled when the call is known to take long, so that its request should be answered with
+    /// the task (modern era).
+    deferral: CancellationToken,
     /// The streams on which its client waits for the result.
     result_streams: watch::Sender<Vec<WeakSender<Vec<u8>>>>,
 }
@@ -38,10 +42,19 @@ pub(crate) struct Task {
 struct TaskState {
     status: TaskStatus,
     message: Option<String>,
-    /// The number of questions its client is being asked.
+    /// The number of questions its client is being asked (legacy era).
     questions: usize,
+    /// What its client is being asked, and the answers that the call has not taken yet (modern
+    /// era).
+    input: TaskInput,
     updated: Timestamp,
     outcome: Option<TaskOutcome>,
+}
+
+#[derive(Default)]
+struct TaskInput {
+    requests: Map<String, Value>,
+    answers: Map<String, Value>,
 }
 
 /// The outcome of the call.
@@ -78,14 +91,19 @@ impl TaskStatus {
 }
 
 impl Task {
-    pub(crate) fn begin(id: String, clock: Arc<dyn Clock>, lifetime: Duration) -> Self {
+    pub(super) fn begin(id: String, era: Era, clock: Arc<dyn Clock>, lifetime: Duration) -> Self {
         let created = clock.now();
-        let status = TaskStatus::Working;
-        let state =
-            TaskState { status, message: None, questions: 0, updated: created, outcome: None };
-        let (state, cancellation) = (watch::Sender::new(state), CancellationToken::new());
-        let result_streams = watch::Sender::default();
-        Self { id, clock, created, lifetime, state, cancellation, result_streams }
+        let state = TaskState {
+            status: TaskStatus::Working,
+            message: None,
+            questions: 0,
+            input: TaskInput::default(),
+            updated: created,
+            outcome: None,
+        };
+        let [cancellation, deferral] = [const { () }; 2].map(|()| CancellationToken::new());
+        let (state, result_streams) = (watch::Sender::new(state), watch::Sender::default());
+        Self { id, era, clock, created, lifetime, state, cancellation, deferral, result_streams }
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -102,6 +120,16 @@ impl Task {
         self.cancellation.cancelled().await;
     }
 
+    /// The call is known to take long: its request need not wait for it.
+    pub(crate) fn defer(&self) {
+        self.deferral.cancel();
+    }
+
+    /// Completes when the call is known to take long.
+    pub(crate) async fn wait_until_deferred(&self) {
+        self.deferral.cancelled().await;
+    }
+
     /// Sets the status message.
     pub(crate) fn set_message(&self, message: &str) {
         self.update(|state| state.message = Some(message.to_owned()));
@@ -113,24 +141,66 @@ impl Task {
     }
 
     /// Marks the task as waiting for input until the guard is dropped, and relates the question to
-    /// the task in its `_meta`.
-    pub(crate) fn begin_question(self: &Arc<Self>, params: &mut Value) -> InputRequiredGuard {
+    /// the task in its `_meta`. Clients of the modern era read questions in the task itself.
+    pub(crate) fn begin_question(
+        self: &Arc<Self>,
+        params: &mut Value,
+    ) -> Option<InputRequiredGuard> {
+        if self.era == Era::Modern {
+            return None;
+        }
         self.add_related_task(params);
         self.update(|state| {
             state.questions = state.questions.saturating_add(1);
             state.status = TaskStatus::InputRequired;
         });
-        InputRequiredGuard(Arc::clone(self))
+        Some(InputRequiredGuard(Arc::clone(self)))
+    }
+
+    /// Asks its client these questions (modern era). Those that are answered already are not asked
+    /// again.
+    pub(crate) fn ask(&self, mut requests: Map<String, Value>) {
+        self.update(|state| {
+            requests.retain(|key, _| !state.input.answers.contains_key(key));
+            state.input.requests = requests;
+            state.update_input_status();
+        });
+    }
+
+    /// Takes answers of its client. Answers to anything that is not asked are ignored.
+    pub(super) fn take_answers(&self, answers: &Map<String, Value>) {
+        self.update(|state| {
+            for (key, answer) in answers.iter().filter(|(_, answer)| answer.is_object()) {
+                if state.input.requests.remove(key).is_some() {
+                    state.input.answers.insert(key.clone(), answer.clone());
+                }
+            }
+            state.update_input_status();
+        });
+    }
+
+    /// Waits for answers of its client.
+    pub(crate) async fn answers(&self) -> Map<String, Value> {
+        let mut states = self.state.subscribe();
+        // The sender lives as long as the task.
+        let _ = states.wait_for(|state| !state.input.answers.is_empty()).await;
+        drop(states);
+        let mut answers = Map::new();
+        self.state.send_modify(|state| answers = std::mem::take(&mut state.input.answers));
+        answers
     }
 
     /// Ends the task with the answer to its call. Does nothing where it has ended already.
     pub(crate) fn finish(&self, result: Result<Value, RpcError>) {
         let is_error = result.as_ref().ok().and_then(|result| result.get("isError"));
-        let has_failed = result.is_err() || is_error == Some(&Value::Bool(true));
+        // In the modern era a tool's own failure is a result like any other.
+        let has_failed =
+            result.is_err() || (self.era == Era::Legacy && is_error == Some(&Value::Bool(true)));
         let bytes = result.as_ref().map_or(0, |result| result.to_string().len());
         self.update(|state| {
             state.status = if has_failed { TaskStatus::Failed } else { TaskStatus::Completed };
             state.message = if has_failed { failure_message(&result) } else { None };
+            state.input = TaskInput::default();
             state.outcome = Some(TaskOutcome { result, bytes });
         });
     }
@@ -141,7 +211,7 @@ impl Task {
             let problem = format!("task `{}` has ended; it cannot be cancelled", self.id);
             return Err(RpcError::new(code::INVALID_PARAMS, problem));
         }
-        Ok(self.to_json())
+        Ok(Value::Object(self.to_json()))
     }
 
     /// Abandons its call. False where it has ended already.
@@ -149,6 +219,7 @@ impl Task {
         let was_running = self.update(|state| {
             state.status = TaskStatus::Cancelled;
             state.message = None;
+            state.input = TaskInput::default();
         });
         if was_running {
             self.cancellation.cancel();
@@ -214,37 +285,6 @@ impl Task {
         self.state.borrow().outcome.as_ref().map_or(0, |outcome| outcome.bytes)
     }
 
-    /// The task as its client sees it.
-    pub(crate) fn to_json(&self) -> Value {
-        let state = self.state.borrow();
-        let mut task = json!({
-            "taskId": self.id,
-            "status": state.status.as_str(),
-            "createdAt": self.created.rfc3339(),
-            "lastUpdatedAt": state.updated.rfc3339(),
-            "ttl": u64::try_from(self.lifetime.as_millis()).unwrap_or(u64::MAX),
-            "pollInterval": POLL_INTERVAL_MS,
-        });
-        if let (Some(message), Some(task)) = (&state.message, task.as_object_mut()) {
-            task.insert("statusMessage".to_owned(), json!(message));
-        }
-        task
-    }
-
-    /// The notification of its status.
-    pub(crate) fn notification(&self) -> Vec<u8> {
-        message::notification_with("notifications/tasks/status", self.to_json())
-    }
-
-    /// Names this task in the `_meta` of a message.
-    pub(super) fn add_related_task(&self, message: &mut Value) {
-        let Some(fields) = message.as_object_mut() else { return };
-        let meta = fields.entry("_meta").or_insert_with(|| json!({}));
-        if let Some(meta) = meta.as_object_mut() {
-            meta.insert(RELATED_TASK_KEY.to_owned(), json!({ "taskId": self.id }));
-        }
-    }
-
     /// Changes its state, unless it has ended.
     fn update(&self, change: impl FnOnce(&mut TaskState)) -> bool {
         self.state.send_if_modified(|state| {
@@ -258,16 +298,14 @@ impl Task {
     }
 }
 
-/// A short reason of a failure. The answer is masked already.
-fn failure_message(result: &Result<Value, RpcError>) -> Option<String> {
-    let message = match result {
-        Ok(result) => {
-            let message = result.pointer("/structuredContent/message");
-            message.or_else(|| result.pointer("/content/0/text"))?.as_str()?
-        }
-        Err(error) => error.message.as_str(),
-    };
-    Some(message.chars().take(MAX_MESSAGE_CHARS).collect())
+impl TaskState {
+    /// Sets the status by whether its client is being asked something (modern era).
+    fn update_input_status(&mut self) {
+        self.status = match self.input.requests.is_empty() {
+            true => TaskStatus::Working,
+            false => TaskStatus::InputRequired,
+        };
+    }
 }
 
 /// Keeps a task in the status `input_required`.

@@ -1,8 +1,10 @@
-//! Calls that a client follows as tasks (2025-11-25).
+//! Calls that a client follows as tasks.
 //!
-//! The call is answered at once with a task. The client polls its status or waits for its result;
-//! the call itself is decided, executed and recorded like one with progress. Tasks belong to the
-//! session in which they began, and end with it.
+//! In 2025-11-25 a client asks for a task: the call is answered with it at once, and the client polls
+//! its status or waits for its result. In the extension to 2026-07-28 (SEP-2663) a client only says
+//! that it knows tasks: a call that takes long is answered with one, and the client polls it until it
+//! contains the result. The call itself is decided, executed and recorded like any other. Tasks
+//! belong to the session in which they began, and end with it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,8 +14,13 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::WeakSender;
 use weaver_types::{Clock, OsRandom, random_text};
 
+use super::era::Era;
 use super::message::{Request, RpcError, code, excerpt};
+use super::parked_calls;
 use super::task::Task;
+
+/// The name of the extension to 2026-07-28.
+pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// The most tasks of one session, and how many of them may run: other requests need capacity as
 /// well.
@@ -30,6 +37,31 @@ const PAGE_SIZE: usize = 100;
 /// The task capability that is declared to a client of 2025-11-25.
 pub(crate) fn capability() -> Value {
     json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } })
+}
+
+/// Whether the parameters of a request declare that its client knows tasks (modern era).
+pub(crate) fn is_declared(params: &Map<String, Value>) -> bool {
+    let capabilities = parked_calls::capabilities(params);
+    let declared = capabilities.get("extensions").and_then(|extensions| extensions.get(EXTENSION));
+    declared.is_some_and(Value::is_object)
+}
+
+/// The refusal of a request about tasks that does not declare the extension.
+pub(crate) fn undeclared_error() -> RpcError {
+    let required = json!({ "requiredCapabilities": { "extensions": { EXTENSION: {} } } });
+    let problem = format!("the request does not declare the extension `{EXTENSION}`");
+    RpcError { data: Some(required), ..RpcError::new(code::MISSING_CAPABILITY, problem) }
+}
+
+/// A task that no session has yet, for a call that may take long.
+pub(crate) fn prepare(clock: &Arc<dyn Clock>) -> Result<Arc<Task>, RpcError> {
+    new_task(Era::Modern, clock, DEFAULT_LIFETIME)
+}
+
+fn new_task(era: Era, clock: &Arc<dyn Clock>, lifetime: Duration) -> Result<Arc<Task>, RpcError> {
+    let id = random_text("task_", 16, &OsRandom)
+        .map_err(|error| RpcError::new(code::INTERNAL, error.to_string()))?;
+    Ok(Arc::new(Task::begin(id, era, Arc::clone(clock), lifetime)))
 }
 
 /// Removes the task parameters from a call, and returns the requested lifetime; `None` for a plain
@@ -56,15 +88,19 @@ struct TaskTable {
 }
 
 impl Tasks {
-    /// Begins a task.
+    /// Begins a task that a client asked for (legacy era).
     pub(crate) fn begin(
         &self,
         clock: &Arc<dyn Clock>,
         lifetime: Duration,
     ) -> Result<Arc<Task>, RpcError> {
-        let id = random_text("task_", 16, &OsRandom)
-            .map_err(|error| RpcError::new(code::INTERNAL, error.to_string()))?;
-        let task = Arc::new(Task::begin(id, Arc::clone(clock), lifetime));
+        let task = new_task(Era::Legacy, clock, lifetime)?;
+        self.add(&task)?;
+        Ok(task)
+    }
+
+    /// Adds a task, so that its client can ask for it.
+    pub(crate) fn add(&self, task: &Arc<Task>) -> Result<(), RpcError> {
         let mut table = self.lock();
         table.evict_for(1);
         let working = table.by_number.values().filter(|task| !task.has_ended()).count();
@@ -74,12 +110,47 @@ impl Tasks {
         }
         table.last_number = table.last_number.saturating_add(1);
         let number = table.last_number;
-        table.by_number.insert(number, Arc::clone(&task));
-        Ok(task)
+        table.by_number.insert(number, Arc::clone(task));
+        Ok(())
     }
 
-    /// Answers a request about tasks; `None` for any other. `stream` is where its client reads more
-    /// than the answer.
+    /// Answers a request about tasks (modern era); `None` for any other.
+    pub(crate) fn answer_modern(&self, request: &Request) -> Option<Result<Value, RpcError>> {
+        let act: fn(&Task, &Request) -> Result<Map<String, Value>, RpcError> =
+            match request.method.as_str() {
+                "tasks/get" => |task, _| Ok(task.to_detailed_json()),
+                "tasks/update" => |task, request| {
+                    let answers = request.params.get("inputResponses").and_then(Value::as_object);
+                    let problem = "`inputResponses` must be an object";
+                    let invalid = || RpcError::new(code::INVALID_PARAMS, problem);
+                    task.take_answers(answers.ok_or_else(invalid)?);
+                    Ok(Map::new())
+                },
+                "tasks/cancel" => |task, _| {
+                    task.abandon();
+                    Ok(Map::new())
+                },
+                _ => return None,
+            };
+        if !is_declared(&request.params) {
+            return Some(Err(undeclared_error()));
+        }
+        let answer = self.find(&request.params).and_then(|task| act(&task, request));
+        Some(answer.map(|mut fields| {
+            fields.insert("resultType".to_owned(), json!("complete"));
+            Value::Object(fields)
+        }))
+    }
+
+    /// The tasks with these ids. Unknown ones are left out.
+    pub(crate) fn find_each(&self, ids: &[&str]) -> Vec<Arc<Task>> {
+        let table = self.lock();
+        let tasks = table.by_number.values();
+        tasks.filter(|task| ids.contains(&task.id())).cloned().collect()
+    }
+
+    /// Answers a request about tasks (legacy era); `None` for any other. `stream` is where its
+    /// client reads more than the answer.
     pub(crate) async fn answer(
         &self,
         request: &Request,
@@ -88,7 +159,7 @@ impl Tasks {
         let params = &request.params;
         Some(match request.method.as_str() {
             "tasks/list" => self.list(params),
-            "tasks/get" => self.find(params).map(|task| task.to_json()),
+            "tasks/get" => self.find(params).map(|task| Value::Object(task.to_json())),
             "tasks/cancel" => self.find(params).and_then(|task| task.cancel()),
             "tasks/result" => match self.find(params) {
                 Ok(task) => {
