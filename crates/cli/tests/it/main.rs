@@ -47,6 +47,7 @@ mod daemon;
 mod daemon_reload;
 #[cfg(test)]
 mod deferred_tasks;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod doctor;

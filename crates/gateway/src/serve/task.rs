@@ -5,7 +5,7 @@ mod view;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::mpsc::WeakSender;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -101,7 +101,7 @@ impl Task {
             updated: created,
             outcome: None,
         };
-        let [cancellation, deferral] = [const { () }; 2].map(|()| CancellationToken::new());
+        let (cancellation, deferral) = (CancellationToken::new(), CancellationToken::new());
         let (state, result_streams) = (watch::Sender::new(state), watch::Sender::default());
         Self { id, era, clock, created, lifetime, state, cancellation, deferral, result_streams }
     }

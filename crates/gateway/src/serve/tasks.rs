@@ -116,30 +116,28 @@ impl Tasks {
 
     /// Answers a request about tasks (modern era); `None` for any other.
     pub(crate) fn answer_modern(&self, request: &Request) -> Option<Result<Value, RpcError>> {
-        let act: fn(&Task, &Request) -> Result<Map<String, Value>, RpcError> =
-            match request.method.as_str() {
-                "tasks/get" => |task, _| Ok(task.to_detailed_json()),
-                "tasks/update" => |task, request| {
-                    let answers = request.params.get("inputResponses").and_then(Value::as_object);
-                    let problem = "`inputResponses` must be an object";
-                    let invalid = || RpcError::new(code::INVALID_PARAMS, problem);
-                    task.take_answers(answers.ok_or_else(invalid)?);
-                    Ok(Map::new())
-                },
-                "tasks/cancel" => |task, _| {
-                    task.abandon();
-                    Ok(Map::new())
-                },
-                _ => return None,
+        let method = request.method.as_str();
+        matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel").then(|| {
+            if !is_declared(&request.params) {
+                return Err(undeclared_error());
+            }
+            let task = self.find(&request.params)?;
+            let mut fields = match method {
+                "tasks/get" => task.to_detailed_json(),
+                _ => Map::new(),
             };
-        if !is_declared(&request.params) {
-            return Some(Err(undeclared_error()));
-        }
-        let answer = self.find(&request.params).and_then(|task| act(&task, request));
-        Some(answer.map(|mut fields| {
+            if method == "tasks/update" {
+                let answers = request.params.get("inputResponses").and_then(Value::as_object);
+                let problem = "`inputResponses` must be an object";
+                let invalid = || RpcError::new(code::INVALID_PARAMS, problem);
+                task.take_answers(answers.ok_or_else(invalid)?);
+            }
+            if method == "tasks/cancel" {
+                task.abandon();
+            }
             fields.insert("resultType".to_owned(), json!("complete"));
-            Value::Object(fields)
-        }))
+            Ok(Value::Object(fields))
+        })
     }
 
     /// The tasks with these ids. Unknown ones are left out.
