@@ -15,9 +15,6 @@ pub(crate) enum FormError {
     /// A required field is missing.
     #[error("`{0}` is missing")]
     Missing(String),
-    /// A value for a field that the form does not have.
-    #[error("`{0}` is not a field of the form")]
-    Unknown(String),
     /// A value of the wrong type, or beyond its bounds.
     #[error("`{0}` does not fit its field")]
     Value(String),
@@ -38,8 +35,12 @@ pub(crate) fn check_form(form: &Value) -> Result<(), FormError> {
     }
 }
 
-/// Checks a person's values against a form.
-pub(crate) fn check_values(form: &Value, values: &Map<String, Value>) -> Result<(), FormError> {
+/// The values of a person for the fields of a form. Others are left out: the server did not ask for
+/// them.
+pub(crate) fn fitting_values(
+    form: &Value,
+    values: &Map<String, Value>,
+) -> Result<Map<String, Value>, FormError> {
     let fields = fields(form)?;
     let required = form.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
@@ -47,13 +48,15 @@ pub(crate) fn check_values(form: &Value, values: &Map<String, Value>) -> Result<
             return Err(FormError::Missing(name.to_owned()));
         }
     }
+    let mut fitting = Map::new();
     for (name, value) in values {
-        let field = fields.get(name).ok_or_else(|| FormError::Unknown(name.clone()))?;
+        let Some(field) = fields.get(name) else { continue };
         if !matches_field(field, value) {
             return Err(FormError::Value(name.clone()));
         }
+        fitting.insert(name.clone(), value.clone());
     }
-    Ok(())
+    Ok(fitting)
 }
 
 fn fields(form: &Value) -> Result<&Map<String, Value>, FormError> {
@@ -127,9 +130,9 @@ mod tests {
             "tags": {"type": "array", "maxItems": 1, "items": {"type": "string", "enum": ["a", "b"]}}}})
     }
 
-    fn checked(values: Value) -> Result<(), FormError> {
+    fn checked(values: Value) -> Result<Value, FormError> {
         let Value::Object(values) = values else { panic!() };
-        check_values(&form(), &values)
+        fitting_values(&form(), &values).map(Value::Object)
     }
 
     #[test]
@@ -137,10 +140,10 @@ mod tests {
         assert_eq!(check_form(&form()), Ok(()));
         let all = json!({"name": "éé", "age": 9, "weight": 1.5, "sure": false, "colour": "red",
             "size": "s", "tags": ["b"]});
-        assert_eq!(checked(all), Ok(()));
+        assert_eq!(checked(all.clone()), Ok(all));
         assert_eq!(checked(json!({})), Err(FormError::Missing("name".to_owned())));
-        let unknown = Err(FormError::Unknown("x".to_owned()));
-        assert_eq!(checked(json!({"name": "ab", "x": 1})), unknown);
+        let asked = json!({"name": "ab"});
+        assert_eq!(checked(json!({"name": "ab", "x": 1})), Ok(asked), "the rest is left out");
         for (key, value) in [
             ("name", json!("a")),
             ("name", json!("abcd")),

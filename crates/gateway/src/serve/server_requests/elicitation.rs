@@ -120,7 +120,7 @@ pub(super) fn validated_answer(params: &Value, answer: Value) -> Result<Value, R
     let none = Map::new();
     let content = answer.get("content").and_then(Value::as_object).unwrap_or(&none);
     let form = params.get("requestedSchema").unwrap_or(&Value::Null);
-    form_values::check_values(form, content).map_err(|problem| {
+    let content = form_values::fitting_values(form, content).map_err(|problem| {
         invalid(format!("the client's answer does not fit the form: {problem}"))
     })?;
     Ok(json!({ "action": "accept", "content": content }))
@@ -147,8 +147,7 @@ mod tests {
     fn answers_carry_their_action_and_nothing_beside_the_form() {
         let params = json!({"message": "?", "requestedSchema": {"type": "object",
             "properties": {"name": {"type": "string"}}}});
-        let accepted =
-            json!({"action": "accept", "content": {"name": "[EMAIL_1]"}, "_meta": {"x": 1}});
+        let accepted = json!({"action": "accept", "content": {"name": "[EMAIL_1]", "b": 1}, "_meta": {"x": 1}});
         let expected = json!({"action": "accept", "content": {"name": "[EMAIL_1]"}});
         assert_eq!(validated_answer(&params, accepted), Ok(expected));
         for action in ["decline", "cancel"] {
@@ -158,7 +157,7 @@ mod tests {
         for odd in [
             json!({}),
             json!({"action": "maybe"}),
-            json!({"action": "accept", "content": {"a": 1}}),
+            json!({"action": "accept", "content": {"name": 1}}),
         ] {
             assert_eq!(validated_answer(&params, odd.clone()).unwrap_err().code, -32603, "{odd}");
         }
