@@ -21,6 +21,8 @@ mod connection_limit;
 #[cfg(unix)]
 pub mod daemon;
 #[cfg(unix)]
+mod daemon_address;
+#[cfg(unix)]
 pub mod http;
 mod interruption;
 pub mod listing;

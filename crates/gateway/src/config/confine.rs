@@ -17,6 +17,8 @@ use super::node::Node;
 use super::{
     CheckpointTarget, Config, SecretSource, ToolImplementation, TransportSettings, memory,
 };
+#[cfg(unix)]
+use crate::daemon_address;
 
 pub(super) const NETWORKS: [(&str, NetworkAccess); 2] =
     [("host", NetworkAccess::Host), ("none", NetworkAccess::None)];
@@ -172,6 +174,9 @@ impl Config {
                 .into_iter()
                 .flatten(),
         );
+        // Outside of all other state where the store's path is long.
+        #[cfg(unix)]
+        state.extend(daemon_address::socket(&self.store_path).parent().map(Path::to_path_buf));
         state.extend(LEDGER_SUFFIXES.iter().map(|end| with_suffix(&self.store_path, end)));
         for file in [self.memory_file(), memory::default_file(&self.store_path)] {
             state.extend(MEMORY_SUFFIXES.iter().map(|end| with_suffix(&file, end)));

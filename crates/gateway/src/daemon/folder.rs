@@ -1,21 +1,13 @@
 //! The folder through which a daemon is reached: next to the store, accessible to its user only.
-//!
-//! The address depends on the store's path alone, not on the environment, which differs between a
-//! terminal, a desktop and a service; so one store never gets two daemons.
 
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest as _, Sha256};
-
 use super::error::DaemonError;
-use crate::private_file;
+use crate::{daemon_address, private_file};
 
-/// The longest socket path that every Unix accepts: macOS allows 104 bytes including the
-/// terminator.
-const MAX_SOCKET_PATH_BYTES: usize = 103;
 /// The size at which a log file is rotated.
 const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 
@@ -30,15 +22,7 @@ impl DaemonFolder {
     /// The folder of the daemon for this store.
     #[must_use]
     pub fn of_store(store: &Path) -> Self {
-        let store = std::path::absolute(store).unwrap_or_else(|_| store.to_path_buf());
-        let mut name = store.file_name().unwrap_or_default().to_owned();
-        name.push(".run");
-        let folder = store.with_file_name(name);
-        let socket = folder.join("d.sock");
-        let socket = match socket.as_os_str().len() <= MAX_SOCKET_PATH_BYTES {
-            true => socket,
-            false => short_folder(&store).join("d.sock"),
-        };
+        let (folder, socket) = (daemon_address::run_folder(store), daemon_address::socket(store));
         Self { folder, socket }
     }
 
@@ -126,15 +110,6 @@ impl DaemonFolder {
     }
 }
 
-/// A folder with a short path, for a store whose own path is too long for a socket. Its name
-/// contains a digest of the store's path. Anybody can create it in `/tmp`, so its owner is checked.
-fn short_folder(store: &Path) -> PathBuf {
-    let digest = Sha256::digest(store.as_os_str().as_encoded_bytes());
-    let short: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    let name = format!("weaver-{}-{short}", rustix::process::getuid().as_raw());
-    Path::new("/tmp").join(name)
-}
-
 /// Creates a folder that only this user can enter, or checks an existing one. The folder protects
 /// the socket, whose own mode some systems ignore.
 fn create_private_folder(folder: &Path) -> Result<(), DaemonError> {
@@ -189,7 +164,7 @@ mod tests {
         assert_eq!(folder.socket(), Path::new("/srv/w/ledger.db.run/d.sock"));
         let long = PathBuf::from(format!("/srv/{}/ledger.db", "x".repeat(120)));
         let folder = DaemonFolder::of_store(&long);
-        assert!(folder.socket().as_os_str().len() <= MAX_SOCKET_PATH_BYTES);
+        assert!(folder.socket().as_os_str().len() <= 103);
         assert_eq!(folder, DaemonFolder::of_store(&long));
         assert_ne!(
             folder.socket(),
