@@ -382,6 +382,24 @@ fn a_refused_token_that_comes_again_is_not_introspected_again() {
     assert_eq!(gate.issuer.count("/introspect"), 2, "once for each token");
 }
 
+/// Anybody can make up tokens.
+#[test]
+fn made_up_tokens_start_no_program_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let reads = folder.path().join("reads");
+    let script = format!("echo x >> '{}'; echo hunter2-hunter2", reads.display());
+    let secret = format!(
+        "[http.oauth.introspection.corp]\nclient_id = \"gate\"\n\
+         client_secret = {{ command = [\"sh\", \"-c\", {script:?}] }}"
+    );
+    let gate = Gate::new(&secret, "");
+    for token in ["opaque-1", "opaque-2", "opaque-3"] {
+        gate.refused(token);
+    }
+    assert_eq!(gate.issuer.count("/introspect"), 3);
+    assert_eq!(std::fs::read_to_string(reads).unwrap().lines().count(), 1);
+}
+
 #[test]
 fn a_token_of_an_issuer_that_the_policy_does_not_have_is_refused_and_the_log_says_why() {
     let secret = "[http.oauth.introspection.gone]\nclient_id = \"gate\"\n\

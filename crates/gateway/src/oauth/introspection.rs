@@ -1,13 +1,14 @@
 //! Token introspection (RFC 7662): the issuer is asked about a token that is opaque to us.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
+use weaver_drivers::http::Secret;
 use weaver_drivers::oauth::{AuthorizationServer, OAuthError, OAuthHttpClient};
 use weaver_policy::TrustedIssuer;
 
@@ -27,11 +28,35 @@ const FAILURE_PAUSE: Duration = Duration::from_secs(5);
 /// makes up tokens displaces no valid one.
 const MAX_CACHED: usize = 1_000;
 
-/// The cached answers of one issuer, by the digests of the tokens.
-#[derive(Default)]
+/// The most questions to an issuer at once about tokens that it never vouched for, and about others.
+/// Anybody can make up tokens; those who do so delay no client whose token was accepted before.
+const MAX_UNKNOWN_QUESTIONS: usize = 4;
+const MAX_KNOWN_QUESTIONS: usize = 16;
+/// How long a token waits for its question.
+const QUESTION_PATIENCE: Duration = Duration::from_secs(2);
+/// How long the client secret is used before it is read again: it may come from a program.
+const SECRET_LIFETIME: Duration = Duration::from_secs(60);
+
+/// The cached answers of one issuer, by the digests of the tokens, and the bounds of further
+/// questions.
 pub(super) struct IntrospectionCache {
     accepted: Mutex<ExpiringAnswers<VerifiedToken>>,
     refused: Mutex<ExpiringAnswers<TokenError>>,
+    known_questions: Semaphore,
+    unknown_questions: Semaphore,
+    secret: tokio::sync::Mutex<Option<(Arc<Secret>, Instant)>>,
+}
+
+impl Default for IntrospectionCache {
+    fn default() -> Self {
+        Self {
+            accepted: Mutex::default(),
+            refused: Mutex::default(),
+            known_questions: Semaphore::new(MAX_KNOWN_QUESTIONS),
+            unknown_questions: Semaphore::new(MAX_UNKNOWN_QUESTIONS),
+            secret: tokio::sync::Mutex::default(),
+        }
+    }
 }
 
 /// Answers that expire, in bounded number.
@@ -49,6 +74,11 @@ impl<T: Clone> ExpiringAnswers<T> {
     fn find(&self, digest: &TokenDigest) -> Option<T> {
         let (answer, until) = self.0.get(digest)?;
         (Instant::now() < *until).then(|| answer.clone())
+    }
+
+    /// Whether there is or was an answer for a token.
+    fn knows(&self, digest: &TokenDigest) -> bool {
+        self.0.contains_key(digest)
     }
 
     /// Caches an answer, unless the cache is full. The issuer is asked again then, which is slower
@@ -88,14 +118,48 @@ impl IntrospectionCache {
         if let Some(refused) = lock(&self.refused).find(&digest) {
             return Err(refused);
         }
-        let answer = introspector.introspect(expected, token).await;
+        let questions = match lock(&self.accepted).knows(&digest) {
+            true => &self.known_questions,
+            false => &self.unknown_questions,
+        };
+        let question = tokio::time::timeout(QUESTION_PATIENCE, questions.acquire()).await;
+        let Ok(Ok(_question)) = question else {
+            return Err(unavailable("too many tokens wait for an answer".to_owned()));
+        };
+        // Another request may have asked about it meanwhile.
+        if let Some(refused) = lock(&self.refused).find(&digest) {
+            return Err(refused);
+        }
+        let answer = match self.client_secret(introspector.client).await {
+            Ok(secret) => introspector.introspect(expected, token, &secret).await,
+            Err(error) => Err(error),
+        };
         match &answer {
             Ok(token) => lock(&self.accepted).insert(digest, token.clone(), CACHE_LIFETIME),
-            Err(TokenError::Unavailable(_)) => {}
+            // The secret may have been replaced.
+            Err(TokenError::Unavailable(_)) => *self.secret.lock().await = None,
             Err(error) => lock(&self.refused).insert(digest, error.clone(), REFUSAL_LIFETIME),
         }
         answer
     }
+
+    /// The client secret, which is read at most once a minute.
+    async fn client_secret(&self, client: &IntrospectionClient) -> Result<Arc<Secret>, TokenError> {
+        let mut cached = self.secret.lock().await;
+        if let Some((secret, read_at)) = &*cached
+            && read_at.elapsed() < SECRET_LIFETIME
+        {
+            return Ok(Arc::clone(secret));
+        }
+        let secret = client.secret.provider().secret().await;
+        let secret = Arc::new(secret.map_err(|error| unavailable(error.to_string()))?);
+        *cached = Some((Arc::clone(&secret), Instant::now()));
+        Ok(secret)
+    }
+}
+
+fn unavailable(reason: String) -> TokenError {
+    TokenError::Unavailable(OAuthError::Unavailable { what: DOCUMENT_NAME, reason })
 }
 
 /// A poisoned lock is used anyway: no update of a cache can panic halfway.
@@ -108,14 +172,10 @@ impl Introspector<'_> {
         &self,
         expected: &ExpectedClaims<'_>,
         token: &str,
+        secret: &Secret,
     ) -> Result<VerifiedToken, TokenError> {
-        let failed = |reason: String| {
-            TokenError::Unavailable(OAuthError::Unavailable { what: DOCUMENT_NAME, reason })
-        };
-        let secret = self.client.secret.provider().secret().await;
-        let secret = secret.map_err(|error| failed(error.to_string()))?;
         let form = [("token", token), ("token_type_hint", "access_token")];
-        let basic = Some((self.client.client_id.as_str(), &secret));
+        let basic = Some((self.client.client_id.as_str(), secret));
         let answer = self.http_client.post_form(DOCUMENT_NAME, self.endpoint, &form, basic).await;
         let answer = answer.map_err(|error| {
             tracing::error!(issuer = expected.issuer.issuer, %error, "no token is introspected");
@@ -129,7 +189,9 @@ impl Introspector<'_> {
                     status,
                     "no token is introspected"
                 );
-                return Err(failed(format!("the answer has status {status}, or is not an object")));
+                return Err(unavailable(format!(
+                    "the answer has status {status}, or is not an object"
+                )));
             }
         };
         if claims.get("active") != Some(&Value::Bool(true)) {
