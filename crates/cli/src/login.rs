@@ -23,6 +23,8 @@ use super::{Exit, Failure, output};
 
 /// How long to wait for the person.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+/// How long a request to the port may take to arrive.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest request of the browser that is read, in bytes.
 const MAX_REQUEST_BYTES: u64 = 16 * 1024;
 /// What the person sees after the browser was redirected back.
@@ -205,15 +207,16 @@ impl BrowserLogin {
         Ok(Self { listener, port, display })
     }
 
-    /// Waits for the redirect of the browser, and returns its request target.
-    fn wait(listener: &TcpListener) -> Result<String, OAuthError> {
+    /// Waits for the redirect of the browser, and returns its request target. Any page and any program
+    /// of the machine can send something else to the port.
+    fn wait(listener: &TcpListener, state: &str) -> Result<String, OAuthError> {
         let port_error = |_| OAuthError::Unfinished("the port on this machine port_error");
         listener.set_nonblocking(true).map_err(port_error)?;
         let end = Instant::now() + LOGIN_TIMEOUT;
         while Instant::now() < end {
             match listener.accept() {
                 Ok((stream, _)) => {
-                    if let Some(target) = answer_redirect(stream) {
+                    if let Some(target) = answer_redirect(stream, state) {
                         return Ok(target);
                     }
                 }
@@ -227,14 +230,19 @@ impl BrowserLogin {
     }
 }
 
-/// Answers one request, and returns its target if it is the redirect of the login.
-fn answer_redirect(mut stream: TcpStream) -> Option<String> {
+/// Answers one request, and returns its target if it is the redirect of the login with this state.
+fn answer_redirect(mut stream: TcpStream, state: &str) -> Option<String> {
     stream.set_nonblocking(false).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+    let end = Instant::now() + REQUEST_TIMEOUT;
     let mut head = Vec::new();
     let mut bytes = (&stream).take(MAX_REQUEST_BYTES);
     let mut buffer = [0; 1024];
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        let left = end.saturating_duration_since(Instant::now());
+        stream.set_read_timeout(Some(left.max(Duration::from_millis(1)))).ok()?;
+        if left.is_zero() {
+            break;
+        }
         match bytes.read(&mut buffer) {
             Ok(0) | Err(_) => break,
             Ok(read) => head.extend_from_slice(buffer.get(..read)?),
@@ -242,7 +250,7 @@ fn answer_redirect(mut stream: TcpStream) -> Option<String> {
     }
     let head = String::from_utf8(head).ok()?;
     let target = head.strip_prefix("GET ").and_then(|rest| rest.split(' ').next());
-    let target = target.filter(|target| target.starts_with("/callback?")).map(str::to_owned);
+    let target = target.filter(|target| has_state(target, state)).map(str::to_owned);
     let (status, text) = match target {
         Some(_) => ("200 OK", DONE_PAGE),
         None => ("404 Not Found", "nothing is here\n"),
@@ -254,6 +262,13 @@ fn answer_redirect(mut stream: TcpStream) -> Option<String> {
         text.len()
     );
     target
+}
+
+/// Whether a request target is a redirect with this state.
+fn has_state(target: &str, state: &str) -> bool {
+    let Ok(target) = Url::parse(&format!("http://127.0.0.1{target}")) else { return false };
+    target.path() == "/callback"
+        && target.query_pairs().any(|(name, value)| name == "state" && value == state)
 }
 
 impl AuthorizationAgent for BrowserLogin {
@@ -269,10 +284,12 @@ impl AuthorizationAgent for BrowserLogin {
         }
         let redirect = self.redirect_uri();
         let listener = self.listener.try_clone();
+        let state = address.query_pairs().find(|(name, _)| name == "state");
+        let state = state.map(|(_, value)| value.into_owned()).unwrap_or_default();
         Box::pin(async move {
             let port_error = || OAuthError::Unfinished("the port on this machine port_error");
             let listener = listener.map_err(|_| port_error())?;
-            let waited = tokio::task::spawn_blocking(move || Self::wait(&listener)).await;
+            let waited = tokio::task::spawn_blocking(move || Self::wait(&listener, &state)).await;
             let target = waited.map_err(|_| port_error())??;
             let redirect = Url::parse(&redirect).and_then(|redirect| redirect.join(&target));
             redirect.map_err(|_| OAuthError::Unfinished("the browser came back with no address"))

@@ -30,7 +30,7 @@ fn gate(of_server: &str) -> Gate {
 }
 
 fn log_in_as(gate: &Gate, more: &[&str]) {
-    let (ended, said) = log_in(&gate.web.config(), more, |address| address);
+    let (ended, said) = log_in(&gate.web.config(), more);
     assert!(ended, "{said}");
 }
 
