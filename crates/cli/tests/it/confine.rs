@@ -184,3 +184,18 @@ fn check_says_what_would_be_enforced_and_what_it_costs() {
     let line = "system calls filtered by seccomp; runs as the gateway's user";
     assert!(run.out.contains(line), "{}", run.out);
 }
+
+/// The path of a socket is bounded, so that of a store with a long path lies elsewhere.
+#[cfg(unix)]
+#[test]
+fn the_socket_of_a_store_with_a_long_path_is_kept_from_servers() {
+    let folder = folder(&[("one", "good")], "", "");
+    let long = folder.path(&format!("{}/ledger.db", "x".repeat(100)));
+    let settings = format!("[store]\npath = {:?}\n", long.to_str().unwrap());
+    configure(&folder, &[("one", "good")], &settings);
+    let config = weaver_gateway::config::load(folder.path("weaver.toml")).unwrap();
+    let socket = weaver_gateway::daemon::DaemonFolder::of_store(&config.store_path);
+    let above = socket.socket().parent().unwrap();
+    assert!(above.starts_with("/tmp"), "{}", above.display());
+    assert!(config.state_paths().contains(above));
+}

@@ -200,6 +200,7 @@ impl Config {
             SecretSource::File(path) => Some(path.clone()),
             SecretSource::Env(_) | SecretSource::Command(_) => None,
         }));
+        state.extend(self.trusted_files());
         // The default folder of `weaver keys new`.
         state.insert(self.base().join("keys"));
         let is_key = |name: &OsString| Path::new(name).extension().is_some_and(|end| end == "key");
@@ -209,6 +210,28 @@ impl Config {
 }
 
 impl Config {
+    /// Files next to the configuration that only the gateway reads or runs, and trusts as it trusts
+    /// `weaver.toml`: rules of redaction, schemas of own tools, certificates, programs that print a
+    /// secret or publish checkpoints. Those elsewhere may be the system's own.
+    fn trusted_files(&self) -> BTreeSet<PathBuf> {
+        let secrets = self.credential_sources().filter_map(|source| match source {
+            SecretSource::Command(words) => words.first(),
+            SecretSource::Env(_) | SecretSource::File(_) => None,
+        });
+        let signing = self.log.signing.iter();
+        let publishers = signing.flat_map(|signing| &signing.targets);
+        let publishers = publishers.filter_map(|target| match &target.location {
+            CheckpointTarget::Command(words) => words.first(),
+            CheckpointTarget::File(_) | CheckpointTarget::Http(_) => None,
+        });
+        let programs = secrets.chain(publishers).filter(|program| program.contains('/'));
+        let programs = programs.map(|program| self.base().join(program));
+        let certificates =
+            self.http.iter().filter_map(|http| Some(http.tls.as_ref()?.cert.clone()));
+        let files = self.source_files.iter().cloned().chain(programs).chain(certificates);
+        files.filter(|file| file.starts_with(self.base())).collect()
+    }
+
     /// The sources of the gateway's credentials at issuers, and of the passphrase of the log's key.
     fn credential_sources(&self) -> impl Iterator<Item = &SecretSource> {
         let here = self.http.iter().filter_map(|http| http.oauth.as_ref());

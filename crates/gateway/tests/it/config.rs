@@ -334,6 +334,8 @@ fn rules_of_redaction_are_read_and_tried() {
     folder.write("ours.toml", RULE);
     folder.append("weaver.toml", "\n[run]\nredaction_rules = [\"ours.toml\"]\n");
     assert_eq!(loaded(&folder).redaction_rules, [RULE]);
+    // A server that could rewrite it would decide what is masked.
+    assert!(loaded(&folder).state_paths().contains(&folder.path("ours.toml")));
 
     folder.write("ours.toml", &RULE.replace("123456", "12345"));
     let found = load_with(folder.path("weaver.toml"), &variables).unwrap_err();
