@@ -1,6 +1,8 @@
 //! Limits the connections of clients.
 
 use std::sync::Arc;
+#[cfg(unix)]
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -26,5 +28,12 @@ impl ConnectionLimit {
             tracing::warn!(of = self.name, "there are too many connections; more are closed");
         }
         permit
+    }
+
+    /// A permit for one more connection, once a place is free; `None` if none is for this long.
+    #[cfg(unix)]
+    pub(crate) async fn acquire(&self, patience: Duration) -> Option<OwnedSemaphorePermit> {
+        let acquired = tokio::time::timeout(patience, Arc::clone(&self.free).acquire_owned());
+        acquired.await.ok()?.ok()
     }
 }

@@ -19,6 +19,7 @@ mod modern;
 mod request_body;
 mod sessions;
 mod tls;
+mod unproven_connections;
 mod write_timeout;
 
 use std::net::SocketAddr;
@@ -32,7 +33,7 @@ use axum::http::header::CACHE_CONTROL;
 use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -50,6 +51,7 @@ use crate::serve::Server;
 pub(crate) use connections::HttpConnections;
 use sessions::HttpSessions;
 pub(crate) use tls::{TlsError, TlsReloader};
+use unproven_connections::{ConnectionProof, UnprovenConnections};
 use write_timeout::WriteTimeoutStream;
 
 /// The most connections at once, if the process may open twice as many files.
@@ -60,6 +62,8 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest header.
 const MAX_HEADER_BYTES: usize = 32 * 1024;
+/// How long a new connection waits for the place of one that is closed for it.
+const PLACE_TIMEOUT: Duration = Duration::from_millis(200);
 /// The pause after a connection could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -105,6 +109,7 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
     let closing = gateway.connections.closing.clone();
     let router = router(Arc::clone(&gateway));
     let mut connection_limit = ConnectionLimit::new(max_connections(), "HTTP");
+    let unproven = Arc::new(UnprovenConnections::default());
     let sweeper = tokio::spawn(sessions::sweep_sessions(Arc::clone(&gateway)));
     loop {
         let accepted = tokio::select! {
@@ -116,22 +121,35 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let Some(permit) = connection_limit.try_acquire() else { continue };
+        let permit = match connection_limit.try_acquire() {
+            None if unproven.close_oldest() => connection_limit.acquire(PLACE_TIMEOUT).await,
+            permit => permit,
+        };
+        let Some(permit) = permit else { continue };
+        let (proof, closed) = unproven.begin();
         let _ = stream.set_nodelay(true);
         // Below TLS, so that its own writes are limited too.
         let stream = WriteTimeoutStream::new(stream, WRITE_TIMEOUT);
         let (router, tls) = (router.clone(), gateway.tls.as_ref().map(TlsReloader::acceptor));
         let (open, ending) = (gateway.connections.begin(), gateway.connections.ending.clone());
         tokio::spawn(async move {
-            match tls {
-                None => serve_connection(stream, router, &ending).await,
-                Some(tls) => {
-                    let handshake = tokio::time::timeout(HEADER_TIMEOUT, tls.accept(stream)).await;
-                    if let Ok(Ok(stream)) = handshake {
-                        serve_connection(stream, router, &ending).await;
+            let served = async {
+                match tls {
+                    None => serve_connection(stream, router, &proof, &ending).await,
+                    Some(tls) => {
+                        let accepted = tls.accept(stream);
+                        let handshake = tokio::time::timeout(HEADER_TIMEOUT, accepted).await;
+                        if let Ok(Ok(stream)) = handshake {
+                            serve_connection(stream, router, &proof, &ending).await;
+                        }
                     }
                 }
+            };
+            tokio::select! {
+                () = served => {}
+                () = closed.cancelled() => {}
             }
+            proof.give();
             drop((permit, open));
         });
     }
@@ -156,6 +174,7 @@ fn max_connections() -> usize {
 async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     router: Router,
+    proof: &ConnectionProof,
     ending: &CancellationToken,
 ) {
     let mut http = http1::Builder::new();
@@ -163,7 +182,7 @@ async fn serve_connection(
         .header_read_timeout(HEADER_TIMEOUT)
         .max_buf_size(MAX_HEADER_BYTES)
         .keep_alive(true);
-    let service = TowerToHyperService::new(router);
+    let service = TowerToHyperService::new(router.layer(Extension(proof.clone())));
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
         // Protocol errors at this level affect only this client.

@@ -331,12 +331,17 @@ fn requests_of_the_newer_revision_stand_alone() {
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {} });
     let mut params = people();
-    params["_meta"] = meta;
+    params["_meta"] = meta.clone();
     let done = web.post(&version, &request(1, "tools/call", params));
     assert_eq!(done.json()["result"]["resultType"], "complete", "{done:?}");
     assert!(!done.headers.contains_key("mcp-session-id"));
     let headless = web.post(&version[..1], &request(1, "tools/call", people()));
     assert_eq!(headless.status, 400, "its headers do not say what it is: {headless:?}");
+    let mut params = people();
+    params["_meta"] = meta;
+    let twice = [&version[..], &[("mcp-name", "tool_view")]].concat();
+    let twice = web.post(&twice, &request(1, "tools/call", params));
+    assert_eq!((twice.status, twice.json()["error"]["code"].as_i64()), (400, Some(-32020)));
     let mut removed = json!({});
     removed["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {} });
@@ -618,6 +623,22 @@ fn metrics_and_readiness_are_told() {
     }
 }
 
+/// They name the servers and the calls of everybody.
+#[test]
+fn a_token_of_another_principal_reads_no_metrics() {
+    let rule = "[principals.guest]\n[principals.owner]\n";
+    let web = Web::prepared("good", "", Some(rule));
+    let add = ["clients", "add", "guest", "--principal", "guest", "--config", &web.config()];
+    let added = weaver(&add);
+    assert_eq!(added.code, 0, "{added:?}");
+    let bearer = format!("Bearer {}", added.out.trim());
+    let auth = ("authorization", bearer.as_str());
+    let refused = web.send("GET", "/metrics", &[auth], "");
+    assert_eq!(refused.status, 403, "{refused:?}");
+    assert!(refused.body.contains("--metrics-only"), "{refused:?}");
+    assert_eq!(web.send("GET", "/readyz", &[auth], "").status, 200);
+}
+
 #[test]
 fn a_token_for_metrics_opens_nothing_else() {
     let web = Web::new("");
@@ -648,32 +669,41 @@ fn a_token_for_metrics_opens_nothing_else() {
 
 /// They leave files for the ledger and for servers.
 #[test]
-fn connections_are_bounded_and_a_place_that_is_free_again_is_taken() {
+fn connections_are_bounded_and_those_that_say_nothing_give_way() {
     let web = Web::within("ulimit -S -n 200", "good", "", None);
-    let mut open: Vec<TcpStream> =
-        (0..100).map(|_| TcpStream::connect(&web.address).unwrap()).collect();
-    let is_cut = |mut stream: TcpStream| {
+    let connect = || TcpStream::connect(&web.address).unwrap();
+    let is_cut = |mut stream: &TcpStream| {
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         // The other side may have closed before it read anything.
         !stream.read(&mut [0]).is_ok_and(|read| read > 0)
     };
-    let one_more = TcpStream::connect(&web.address).unwrap();
+    let ask = |mut stream: &TcpStream| {
+        let head = format!(
+            "GET /readyz HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\r\n",
+            web.token
+        );
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut answer = [0; 12];
+        let asked = stream.write_all(head.as_bytes()).and_then(|()| stream.read_exact(&mut answer));
+        asked.is_ok() && answer.starts_with(b"HTTP/1.1 200")
+    };
+    let silent: Vec<TcpStream> = (0..100).map(|_| connect()).collect();
+    for mut stream in &silent {
+        stream.write_all(b"POST /mcp HTTP/1.1\r\n").unwrap();
+    }
     let begun = Instant::now();
-    assert!(is_cut(one_more) && begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    let clients: Vec<TcpStream> = (0..100).map(|_| connect()).collect();
+    assert!(clients.iter().all(ask), "each takes the place of a silent one");
+    assert!(is_cut(&silent[0]));
+    assert!(begun.elapsed() < Duration::from_secs(8), "before silence is cut: {begun:?}");
+    assert!(is_cut(&connect()), "clients give way to nobody");
     let mut other = web.client();
     assert!(!other.execute("good.people", json!({})).0, "clients over pipes are served");
     other.end();
-    open.truncate(50);
+    drop(clients);
     let end = Instant::now() + Duration::from_secs(30);
-    loop {
-        let mut stream = TcpStream::connect(&web.address).unwrap();
-        let asked = stream
-            .write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
-        let mut answer = String::new();
-        if asked.is_ok() && stream.read_to_string(&mut answer).is_ok() && answer.ends_with("ok\n") {
-            return;
-        }
-        assert!(Instant::now() < end, "{answer}");
+    while !ask(&connect()) {
+        assert!(Instant::now() < end, "a place that is free again is taken");
     }
 }
 

@@ -98,6 +98,19 @@ impl Caller {
         }
     }
 
+    /// Whether it may read the metrics of the whole gateway, which name servers, calls and outcomes of
+    /// everybody: with a token for them, or as the gateway's own principal.
+    pub(super) fn may_read_metrics(&self, gateway: &HttpGateway) -> bool {
+        match self {
+            Self::Anonymous => true,
+            Self::Client(client) => {
+                client.access == ClientAccess::Metrics
+                    || client.principal == gateway.server.config().principal
+            }
+            Self::Token(_) => false,
+        }
+    }
+
     /// Authenticates a request by its token.
     pub(super) async fn authenticate(
         gateway: &HttpGateway,

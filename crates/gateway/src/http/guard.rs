@@ -9,11 +9,13 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::caller::Caller;
+use super::unproven_connections::ConnectionProof;
 use super::{ClientAccess, HttpGateway};
 use crate::oauth::WELL_KNOWN;
 
 /// What a token for metrics opens.
-const METRICS_PATHS: [&str; 2] = ["/metrics", "/readyz"];
+const METRICS: &str = "/metrics";
+const METRICS_PATHS: [&str; 2] = [METRICS, "/readyz"];
 
 /// Checks a request and passes it on.
 pub(super) async fn check_request(
@@ -54,7 +56,15 @@ pub(super) async fn check_request(
                            one for sessions";
             refuse(&gateway, StatusCode::FORBIDDEN, problem)
         }
+        Ok(caller) if path == METRICS && !caller.may_read_metrics(&gateway) => {
+            let problem = "this token is not for /metrics; `weaver clients add NAME --metrics-only` \
+                           makes one that is";
+            refuse(&gateway, StatusCode::FORBIDDEN, problem)
+        }
         Ok(caller) => {
+            if let Some(proof) = request.extensions().get::<ConnectionProof>() {
+                proof.give();
+            }
             request.extensions_mut().insert(caller);
             next.run(request).await
         }

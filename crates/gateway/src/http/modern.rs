@@ -14,7 +14,7 @@ const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 const INVALID_PARAMS: i64 = -32602;
 const NOT_FOUND: i64 = -32601;
 /// A header contradicts the body.
-const HEADER_MISMATCH: i64 = -32020;
+pub(super) const HEADER_MISMATCH: i64 = -32020;
 /// The client lacks a capability that the request requires.
 const MISSING_CAPABILITY: i64 = -32021;
 const UNSUPPORTED_VERSION: i64 = -32022;

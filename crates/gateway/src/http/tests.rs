@@ -30,7 +30,10 @@ fn connected(buffer: usize) -> DuplexStream {
         .route("/events", get(events));
     let (client, server) = duplex(buffer);
     let server = WriteTimeoutStream::new(server, WRITE_TIMEOUT);
-    tokio::spawn(async move { serve_connection(server, router, &CancellationToken::new()).await });
+    let (proof, _) = Arc::new(UnprovenConnections::default()).begin();
+    tokio::spawn(async move {
+        serve_connection(server, router, &proof, &CancellationToken::new()).await;
+    });
     client
 }
 
