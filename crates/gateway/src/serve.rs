@@ -79,6 +79,7 @@ mod request_limits;
 mod requests;
 mod resource_reader;
 mod resources;
+mod result_budget;
 mod roots_changes;
 mod run_clients;
 mod run_tracker;

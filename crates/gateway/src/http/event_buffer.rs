@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
+use weaver_types::RunId;
 
 /// How many events of a stream are kept.
 const MAX_EVENTS: usize = 256;
@@ -28,6 +29,8 @@ struct EventState {
     bytes: usize,
     /// When the stream ended; `None` while it is open.
     ended: Option<Instant>,
+    /// The run in which it ended, of an answer.
+    run: Option<RunId>,
 }
 
 impl EventBuffer {
@@ -50,6 +53,17 @@ impl EventBuffer {
     pub(super) fn end(&self) {
         self.lock().ended = Some(Instant::now());
         self.changed.notify_waiters();
+    }
+
+    /// Ends the stream of an answer, whose results are those of this run.
+    pub(super) fn end_in_run(&self, run: Option<RunId>) {
+        self.lock().run = run;
+        self.end();
+    }
+
+    /// The run in which an answer ended.
+    pub(super) fn run(&self) -> Option<RunId> {
+        self.lock().run.clone()
     }
 
     /// The time since the stream ended; `None` while it is open.

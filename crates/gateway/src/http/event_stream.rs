@@ -85,7 +85,7 @@ pub(super) async fn answer_response(
 /// A stream that can be resumed after its connection breaks off. Its events are collected whether
 /// or not the client reads them.
 fn resumable_stream(
-    session: &HttpSession,
+    session: &Arc<HttpSession>,
     early: Option<Vec<u8>>,
     mut answers: mpsc::Receiver<Vec<u8>>,
     primed: bool,
@@ -93,11 +93,12 @@ fn resumable_stream(
     let stream = session.open_answer_stream();
     let collected = Arc::clone(&stream.events);
     early.into_iter().for_each(|line| collected.push(line));
+    let session = Arc::clone(session);
     tokio::spawn(async move {
         while let Some(line) = answers.recv().await {
             collected.push(line);
         }
-        collected.end();
+        collected.end_in_run(session.messages.last_run().await);
     });
     // An event without data gives the client an id to resume from before the first message.
     let first = format!("id: {}-0\ndata:\n\n", stream.number);

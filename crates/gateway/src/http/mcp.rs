@@ -49,6 +49,10 @@ pub(super) async fn post(
             "the body must be application/json",
         );
     }
+    if let Some(name) = repeated_header(&parts.headers) {
+        let problem = format!("the header `{name}` is there more than once");
+        return error_response(StatusCode::BAD_REQUEST, modern::HEADER_MISMATCH, &problem);
+    }
     let body = match read_body(body).await {
         Ok(body) => body,
         Err(response) => return *response,
@@ -188,12 +192,18 @@ pub(super) async fn get(
         );
     };
     if let Some((stream, seen)) = seen.and_then(answer_event) {
-        return match session.answer_stream(stream) {
+        let stream = session.answer_stream(stream);
+        // Shown in another run, the answer would not taint it.
+        let is_current = match stream.as_ref().and_then(|stream| stream.events.run()) {
+            Some(run) => session.messages.is_in_run(&run).await,
+            None => true,
+        };
+        return match stream.filter(|_| is_current) {
             Some(stream) => event_stream(Body::from_stream(events_after(stream, seen))),
             None => error_response(
                 StatusCode::NOT_FOUND,
                 -32001,
-                "the stream of this event is not kept",
+                "the stream of this event is not kept, or its run has ended",
             ),
         };
     }
@@ -230,6 +240,19 @@ fn check_headers(headers: &HeaderMap) -> Result<(), ProtocolVersionError> {
         Some(version) if !SUPPORTED_VERSIONS.contains(&version) => Err(ProtocolVersionError),
         _ => Ok(()),
     }
+}
+
+/// A header of the protocol that is there more than once: a proxy that authorises by one of its
+/// values and a server that reads another would see two requests.
+fn repeated_header(headers: &HeaderMap) -> Option<HeaderName> {
+    const SINGLE: [HeaderName; 5] = [
+        VERSION_HEADER,
+        SESSION_ID_HEADER,
+        LAST_EVENT_ID_HEADER,
+        HeaderName::from_static("mcp-method"),
+        HeaderName::from_static("mcp-name"),
+    ];
+    SINGLE.into_iter().find(|name| headers.get_all(name).iter().nth(1).is_some())
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

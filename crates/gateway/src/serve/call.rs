@@ -34,8 +34,8 @@ const MAX_URI_CHARS: usize = 500;
 /// libraries give a request up.
 const DEFAULT_APPROVAL_WAIT: Duration = Duration::from_secs(45);
 
-/// How often the run of a held call is marked as used: shorter than the shortest idle limit, so
-/// that the run does not expire while its call waits.
+/// How often the run of a call is marked as used: shorter than the shortest idle limit, so that the
+/// run does not expire while its call is made.
 const RUN_REFRESH_INTERVAL: Duration = Duration::from_secs(20);
 
 /// The context of a call besides its arguments.
@@ -90,7 +90,14 @@ pub(crate) async fn run(client: &Client, call: CallRequest<'_>) -> Result<CallOu
         resource_uri: resource_uri(client, &call),
     };
     let measured = MeasuredCall::begin(&client.gateway.telemetry, details);
-    let outcome = measured.trace().scope(run_measured(client, call)).await;
+    // A run in which a call is made is not idle.
+    let made = async {
+        tokio::select! {
+            outcome = run_measured(client, call) => outcome,
+            never = keep_run_alive(client) => match never {},
+        }
+    };
+    let outcome = measured.trace().scope(made).await;
     match &outcome {
         Ok(outcome) => measured.end(&outcome.invocation),
         Err(error) => measured.fail(error.code()),
@@ -154,7 +161,6 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
         tokio::select! {
             phase = client.gateway.kernel.wait_resolution(&id, wait) => phase,
             () = options.cancellation.cancelled() => Some(Phase::Requested),
-            never = keep_run_alive(client) => match never {},
         }
     };
     let wait_message = format!("waiting for a person: request {id}");
@@ -191,7 +197,8 @@ fn default_approval_timeout(call: &ClientCall) -> Duration {
     }
 }
 
-/// Marks the run as used while a call waits, because an approval counts only in the run that asked.
+/// Marks the run as used while a call is made: an approval counts only in the run that asked, and a
+/// result is shown only in the run that it taints.
 async fn keep_run_alive(client: &Client) -> Infallible {
     loop {
         tokio::time::sleep(RUN_REFRESH_INTERVAL).await;
@@ -208,6 +215,7 @@ async fn execute_once(
     client_call: &Arc<ClientCall>,
 ) -> Result<Invocation, ServeError> {
     let run = client.run().await?;
+    client_call.set_run(&run.run_id);
     client.register_run(&run.run_id)?;
     let upstreams = &client.gateway.upstreams;
     let server = upstreams.for_capability(call.request.capability_id.as_str());

@@ -19,6 +19,7 @@ use super::feature_snapshot::FeatureSnapshot;
 use super::gateway::Gateway;
 use super::managed_server::UnavailableServer;
 use super::run_clients::RunClient;
+use super::task::TaskContext;
 use crate::config::ClientProfile;
 
 /// One client of the gateway.
@@ -57,6 +58,19 @@ impl Client {
     /// The client's run, the same until it was idle for too long.
     pub(crate) async fn run(&self) -> Result<RunContext, ServeError> {
         self.principal.run(&self.gateway.kernel).await
+    }
+
+    /// What tasks of this client need.
+    pub(crate) fn task_context(&self) -> TaskContext<'_> {
+        TaskContext {
+            clock: &self.gateway.clock,
+            results: &self.principal.run_tracker.kept_results,
+        }
+    }
+
+    /// Whether this run goes on: its results may be shown, which the run's label accounts for.
+    pub(crate) async fn is_in_run(&self, run: &RunId) -> bool {
+        self.principal.run_tracker.is_last_run(run).await
     }
 
     /// The run of its last call; `None` before the first.

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc::WeakSender;
 use tokio::sync::{mpsc, oneshot};
 use weaver_drivers::mcp::{CallTimer, LogLevel, RpcError};
+use weaver_types::RunId;
 
 use super::client_link::{ClientLink, QuestionStream};
 use super::lines::Outbox;
@@ -38,6 +39,8 @@ pub(crate) struct ClientCall {
     stream: Option<WeakSender<Vec<u8>>>,
     /// The log messages requested with it.
     log: Option<LogSubscription>,
+    /// The run in which it was made, once that is known.
+    run: OnceLock<RunId>,
 }
 
 /// The log messages that a request of the modern era asks for.
@@ -92,6 +95,7 @@ impl ClientCall {
                 task,
                 stream,
                 log,
+                run: OnceLock::new(),
             }),
             received,
         )
@@ -105,6 +109,19 @@ impl ClientCall {
     /// The request that the current task works on.
     pub(crate) fn current() -> Option<Arc<Self>> {
         CURRENT.try_with(Arc::clone).ok()
+    }
+
+    /// Sets the run in which it is made.
+    pub(crate) fn set_run(&self, run: &RunId) {
+        let _ = self.run.set(run.clone());
+        if let Some(task) = &self.task {
+            task.set_run(run);
+        }
+    }
+
+    /// The run in which it was made; `None` where it was made in none.
+    pub(crate) fn run(&self) -> Option<&RunId> {
+        self.run.get()
     }
 
     /// The task under which its client follows it.

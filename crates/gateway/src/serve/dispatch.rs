@@ -103,7 +103,7 @@ impl Session {
                 format!("`{}` cannot be called as a task; leave `task` out", excerpt(name));
             return Some(Err(RpcError::new(code::METHOD_NOT_FOUND, problem)));
         }
-        let begin = |lifetime| client.link.tasks.begin(&client.gateway.clock, lifetime);
+        let begin = |lifetime| client.link.tasks.begin(client.task_context(), lifetime);
         Some(lifetime.and_then(begin))
     }
 
@@ -150,6 +150,11 @@ impl Session {
                 call_tool(client, era, request, options).await
             }
             other => {
+                if other.starts_with("tasks/")
+                    && let Ok(run) = client.run().await
+                {
+                    client.link.tasks.drop_results_of_other_runs(&run.run_id);
+                }
                 let about_task = match era {
                     Era::Modern => client.link.tasks.answer_modern(&request),
                     Era::Legacy if self.supports_tasks(&request.params) => {

@@ -42,6 +42,18 @@ pub(crate) fn outcome_unknown_error() -> RpcError {
     RpcError { data: Some(outcome_unknown_body()), ..error }
 }
 
+/// The answer in place of a result whose run has ended: shown in another run, it would not taint it.
+/// The result is stored, and viewing it taints the run.
+pub(crate) fn ended_run_error(result: &Value) -> RpcError {
+    let handle = result.pointer("/_meta/weaver~1handle").and_then(Value::as_str);
+    let next = handle.map(|handle| format!("; `tool_view {{\"handle\":\"{handle}\"}}` shows it"));
+    let problem = format!(
+        "the run of this call has ended, so its result is not shown as it is{}",
+        next.unwrap_or_default()
+    );
+    RpcError::new(code::REFUSED, problem)
+}
+
 fn outcome_unknown_body() -> Value {
     json!({ "verdict": "deny", "reason": "outcome_unknown", "message": OUTCOME_UNKNOWN })
 }

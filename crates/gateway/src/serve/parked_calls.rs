@@ -14,8 +14,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 use weaver_drivers::mcp;
-use weaver_types::{OsRandom, random_text};
+use weaver_types::{OsRandom, RunId, random_text};
 
+use super::client_call::ClientCall;
 use super::message::{Request, RpcError, code};
 use super::request_limits::RequestPermits;
 use super::task::Task;
@@ -49,8 +50,8 @@ pub(crate) struct RunningCall {
     answer_task: JoinHandle<Result<Value, RpcError>>,
     /// Ends its waits for a person. A request that resumes the call has a token of its own.
     cancellation: CancellationToken,
-    /// The task as which it may go on, if it takes long.
-    task: Option<Arc<Task>>,
+    /// The request as its drivers see it.
+    call: Option<Arc<ClientCall>>,
     questions: mpsc::Receiver<Question>,
     open_questions: BTreeMap<String, Question>,
     /// Servers' names of earlier questions: none is used twice.
@@ -124,7 +125,7 @@ impl RunningCall {
             identity,
             answer_task,
             cancellation,
-            task: None,
+            call: None,
             questions,
             open_questions: BTreeMap::new(),
             used_keys: BTreeSet::new(),
@@ -132,14 +133,19 @@ impl RunningCall {
         }
     }
 
-    /// Sets the task as which it may go on.
-    pub(crate) fn with_task(self, task: Option<Arc<Task>>) -> Self {
-        Self { task, ..self }
+    /// Sets the request as its drivers see it.
+    pub(crate) fn with_call(self, call: Arc<ClientCall>) -> Self {
+        Self { call: Some(call), ..self }
     }
 
     /// The task as which it may go on.
     pub(crate) fn task(&self) -> Option<&Arc<Task>> {
-        self.task.as_ref()
+        self.call.as_ref()?.task()
+    }
+
+    /// The run in which it was made; `None` where it was made in none.
+    pub(crate) fn run(&self) -> Option<RunId> {
+        self.call.as_ref()?.run().cloned()
     }
 
     /// Waits until the request is answered, or its client is asked something. Cancelling

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 use tokio::sync::mpsc::WeakSender;
-use weaver_types::Progress;
+use weaver_types::{Progress, RunId};
 
 use super::call::CallOptions;
 use super::client::Client;
@@ -268,7 +268,7 @@ impl RequestTask {
         };
         let outcome = match step {
             CallStep::InputRequired => self.client.link.parked.park(call),
-            step @ CallStep::Ended(_) => final_answer(step),
+            step @ CallStep::Ended(_) => self.final_answer(step, call.run()).await,
         };
         self.answer(&id, outcome).await;
     }
@@ -294,7 +294,7 @@ impl RequestTask {
             false => RequestIdentity::not_resumable(&request),
         };
         let token = progress_notification::requested_token(&request.params);
-        let task = knows_tasks.then(|| tasks::prepare(&self.client.gateway.clock)).transpose()?;
+        let task = knows_tasks.then(|| tasks::prepare(self.client.task_context())).transpose()?;
         let progress = match &task {
             None => token.map(|token| self.progress_reporter(token)),
             Some(task) => Some(self.deferrable_reporter(task, token)),
@@ -320,13 +320,13 @@ impl RequestTask {
         };
         let outbox = self.outbox.downgrade();
         let log = level.map(|level| LogSubscription { level, stream: outbox.clone() });
-        let channels = CallChannels { progress, task: task.clone(), stream, log };
+        let channels = CallChannels { progress, task, stream, log };
         let (call, questions) =
             ClientCall::open(&client.link, identity.capabilities().cloned(), channels);
         let options = CallOptions {
             argument_problem: None,
             cancellation: self.cancellation.wait_ended.clone(),
-            client_call: call,
+            client_call: Arc::clone(&call),
             outbox,
             trace_parent: TraceParent::from_params(&request.params),
             origin: session.request_origin(&request),
@@ -334,7 +334,23 @@ impl RequestTask {
         let answer = async move { session.answer(&client, request, options).await };
         let cancellation = self.cancellation.wait_ended.clone();
         let permits = Arc::clone(&self.permits);
-        RunningCall::start(identity, questions, permits, cancellation, answer).with_task(task)
+        let running = RunningCall::start(identity, questions, permits, cancellation, answer);
+        running.with_call(call)
+    }
+
+    /// The final answer of a request. The result of a run that has ended is not shown in another,
+    /// which it does not taint.
+    async fn final_answer(&self, step: CallStep, run: Option<RunId>) -> Result<Value, RpcError> {
+        let CallStep::Ended(Ok(outcome)) = step else {
+            tracing::error!("a request ended without an answer");
+            return Err(RpcError::new(code::INTERNAL, "the request failed internally"));
+        };
+        match (outcome, run) {
+            (Ok(result), Some(run)) if !self.client.is_in_run(&run).await => {
+                Err(message::ended_run_error(&result))
+            }
+            (outcome, _) => outcome,
+        }
     }
 
     async fn answer(&self, id: &Value, outcome: Result<Value, RpcError>) {
@@ -378,13 +394,4 @@ fn cut_off_outcome(method: &str) -> Result<Value, RpcError> {
         "tools/call" => Ok(message::outcome_unknown_result()),
         _ => Err(message::outcome_unknown_error()),
     }
-}
-
-/// The final answer of a request.
-fn final_answer(step: CallStep) -> Result<Value, RpcError> {
-    let CallStep::Ended(Ok(outcome)) = step else {
-        tracing::error!("a request ended without an answer");
-        return Err(RpcError::new(code::INTERNAL, "the request failed internally"));
-    };
-    outcome
 }

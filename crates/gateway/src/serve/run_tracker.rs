@@ -12,6 +12,7 @@ use weaver_types::{Clock, Principal, Random, RunContext, RunId, RunSettings, Tim
 use super::client_process::ClientKey;
 use super::current_run::CurrentRun;
 use super::error::ServeError;
+use super::result_budget::ResultBudget;
 
 /// Tracks the current run of one client of a principal.
 pub(crate) struct RunTracker {
@@ -19,6 +20,8 @@ pub(crate) struct RunTracker {
     principal: Principal,
     client: ClientKey,
     current: Mutex<Option<ActiveRun>>,
+    /// The results that are kept for the client.
+    pub(crate) kept_results: Arc<ResultBudget>,
 }
 
 struct ActiveRun {
@@ -62,7 +65,8 @@ impl RunFactory {
 impl RunTracker {
     /// A tracker without a run yet.
     pub(crate) fn new(factory: RunFactory, principal: Principal, client: ClientKey) -> Self {
-        Self { factory, principal, client, current: Mutex::new(None) }
+        let (current, kept_results) = (Mutex::new(None), Arc::default());
+        Self { factory, principal, client, current, kept_results }
     }
 
     /// The client whose runs these are.
@@ -80,6 +84,11 @@ impl RunTracker {
     /// The run of the last call; `None` before the first.
     pub(crate) async fn run_id(&self) -> Option<RunId> {
         self.last_run().await.map(|run| run.run_id)
+    }
+
+    /// True if this is the run of the last call.
+    pub(crate) async fn is_last_run(&self, run: &RunId) -> bool {
+        self.current.lock().await.as_ref().is_some_and(|active| active.run.run_id == *run)
     }
 
     /// The run of the last call, however long ago. This is no use of it.

@@ -85,7 +85,7 @@ pub(crate) async fn listen(client: &Client, request: FeatureRequest) -> Result<V
         }
     };
     tokio::pin!(end);
-    let tasks = requested_tasks(client, &request)?;
+    let tasks = requested_tasks(client, &request).await?;
     let opened = tokio::select! {
         opened = open_stream(client, &request, &outbox, &tasks) => Some(opened?),
         () = &mut end => None,
@@ -109,13 +109,19 @@ pub(crate) async fn listen(client: &Client, request: FeatureRequest) -> Result<V
 }
 
 /// The tasks whose changes a request asks for.
-fn requested_tasks(client: &Client, request: &FeatureRequest) -> Result<Vec<Arc<Task>>, RpcError> {
+async fn requested_tasks(
+    client: &Client,
+    request: &FeatureRequest,
+) -> Result<Vec<Arc<Task>>, RpcError> {
     let Some(ids) = request.params.get("notifications").and_then(|filter| filter.get("taskIds"))
     else {
         return Ok(Vec::new());
     };
     if !tasks::is_declared(&request.params) {
         return Err(tasks::undeclared_error());
+    }
+    if let Ok(run) = client.run().await {
+        client.link.tasks.drop_results_of_other_runs(&run.run_id);
     }
     let ids: Vec<&str> = ids.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     Ok(client.link.tasks.find_each(&ids))

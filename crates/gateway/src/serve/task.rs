@@ -2,7 +2,7 @@
 
 mod view;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -10,15 +10,20 @@ use tokio::sync::mpsc::WeakSender;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use view::failure_message;
-use weaver_types::{Clock, Timestamp};
+use weaver_types::{Clock, RunId, Timestamp};
 
 use super::era::Era;
 use super::lines::Outbox;
-use super::message::{RpcError, code};
+use super::message::{self, RpcError, code};
+use super::result_budget::{KeptBytes, ResultBudget};
 
 /// How long a task is kept after its end, whatever its lifetime, so that its client can see the
 /// result.
 const MIN_KEPT_AFTER_END: Duration = Duration::from_secs(60);
+
+/// The outcome of a call whose result would take too much memory.
+const NOT_KEPT: &str = "the call has ended, but too many large results of tasks are kept for this client; \
+                        make it again once they have expired, or without a task";
 
 /// A call that its client follows as a task.
 pub(crate) struct Task {
@@ -29,6 +34,9 @@ pub(crate) struct Task {
     clock: Arc<dyn Clock>,
     created: Timestamp,
     lifetime: Duration,
+    results: Arc<ResultBudget>,
+    /// The run in which its call is made, once that is known.
+    run: OnceLock<RunId>,
     state: watch::Sender<TaskState>,
     /// Cancelled when the client cancels the task, which abandons its call.
     cancellation: CancellationToken,
@@ -60,7 +68,14 @@ struct TaskInput {
 /// The outcome of the call.
 struct TaskOutcome {
     result: Result<Value, RpcError>,
-    bytes: usize,
+    kept: Option<KeptBytes>,
+}
+
+/// What a new task needs of its client and gateway.
+#[derive(Clone, Copy)]
+pub(crate) struct TaskContext<'a> {
+    pub(crate) clock: &'a Arc<dyn Clock>,
+    pub(crate) results: &'a Arc<ResultBudget>,
 }
 
 /// The status of a task.
@@ -91,7 +106,13 @@ impl TaskStatus {
 }
 
 impl Task {
-    pub(super) fn begin(id: String, era: Era, clock: Arc<dyn Clock>, lifetime: Duration) -> Self {
+    pub(super) fn begin(
+        id: String,
+        era: Era,
+        context: TaskContext<'_>,
+        lifetime: Duration,
+    ) -> Self {
+        let (clock, results) = (Arc::clone(context.clock), Arc::clone(context.results));
         let created = clock.now();
         let state = TaskState {
             status: TaskStatus::Working,
@@ -103,7 +124,19 @@ impl Task {
         };
         let (cancellation, deferral) = (CancellationToken::new(), CancellationToken::new());
         let (state, result_streams) = (watch::Sender::new(state), watch::Sender::default());
-        Self { id, era, clock, created, lifetime, state, cancellation, deferral, result_streams }
+        Self {
+            id,
+            era,
+            clock,
+            created,
+            lifetime,
+            results,
+            run: OnceLock::new(),
+            state,
+            cancellation,
+            deferral,
+            result_streams,
+        }
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -113,6 +146,26 @@ impl Task {
     /// How long it is kept, counted from its beginning.
     pub(crate) fn lifetime(&self) -> Duration {
         self.lifetime
+    }
+
+    /// Sets the run in which its call is made.
+    pub(crate) fn set_run(&self, run: &RunId) {
+        let _ = self.run.set(run.clone());
+    }
+
+    /// Replaces its result, if it is of another run than this: it would be shown in a run that it
+    /// does not taint.
+    pub(super) fn drop_result_of_another_run(&self, run: &RunId) {
+        if self.run.get().is_none_or(|own| own == run) {
+            return;
+        }
+        self.state.send_if_modified(|state| {
+            let Some(TaskOutcome { result: Ok(result), .. }) = &state.outcome else { return false };
+            let result = Err(message::ended_run_error(result));
+            state.outcome = Some(TaskOutcome { result, kept: None });
+            state.status = TaskStatus::Failed;
+            true
+        });
     }
 
     /// Completes when the client has cancelled it.
@@ -197,11 +250,16 @@ impl Task {
         let has_failed =
             result.is_err() || (self.era == Era::Legacy && is_error == Some(&Value::Bool(true)));
         let bytes = result.as_ref().map_or(0, |result| result.to_string().len());
+        let kept = self.results.try_keep(bytes);
+        let result = match kept {
+            Some(_) => result,
+            None => Err(RpcError::new(code::INTERNAL, NOT_KEPT)),
+        };
         self.update(|state| {
             state.status = if has_failed { TaskStatus::Failed } else { TaskStatus::Completed };
             state.message = if has_failed { failure_message(&result) } else { None };
             state.input = TaskInput::default();
-            state.outcome = Some(TaskOutcome { result, bytes });
+            state.outcome = Some(TaskOutcome { result, kept });
         });
     }
 
@@ -282,7 +340,12 @@ impl Task {
     }
 
     pub(super) fn result_bytes(&self) -> usize {
-        self.state.borrow().outcome.as_ref().map_or(0, |outcome| outcome.bytes)
+        self.state
+            .borrow()
+            .outcome
+            .as_ref()
+            .and_then(|outcome| outcome.kept.as_ref())
+            .map_or(0, |kept| kept.bytes)
     }
 
     /// Changes its state, unless it has ended.

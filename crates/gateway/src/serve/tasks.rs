@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::WeakSender;
-use weaver_types::{Clock, OsRandom, random_text};
+use weaver_types::{OsRandom, RunId, random_text};
 
 use super::era::Era;
 use super::message::{Request, RpcError, code, excerpt};
 use super::parked_calls;
-use super::task::Task;
+use super::task::{Task, TaskContext};
 
 /// The name of the extension to 2026-07-28.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
@@ -54,14 +54,14 @@ pub(crate) fn undeclared_error() -> RpcError {
 }
 
 /// A task that no session has yet, for a call that may take long.
-pub(crate) fn prepare(clock: &Arc<dyn Clock>) -> Result<Arc<Task>, RpcError> {
-    new_task(Era::Modern, clock, DEFAULT_LIFETIME)
+pub(crate) fn prepare(context: TaskContext<'_>) -> Result<Arc<Task>, RpcError> {
+    new_task(Era::Modern, context, DEFAULT_LIFETIME)
 }
 
-fn new_task(era: Era, clock: &Arc<dyn Clock>, lifetime: Duration) -> Result<Arc<Task>, RpcError> {
+fn new_task(era: Era, context: TaskContext<'_>, lifetime: Duration) -> Result<Arc<Task>, RpcError> {
     let id = random_text("task_", 16, &OsRandom)
         .map_err(|error| RpcError::new(code::INTERNAL, error.to_string()))?;
-    Ok(Arc::new(Task::begin(id, era, Arc::clone(clock), lifetime)))
+    Ok(Arc::new(Task::begin(id, era, context, lifetime)))
 }
 
 /// Removes the task parameters from a call, and returns the requested lifetime; `None` for a plain
@@ -91,10 +91,10 @@ impl Tasks {
     /// Begins a task that a client asked for (legacy era).
     pub(crate) fn begin(
         &self,
-        clock: &Arc<dyn Clock>,
+        context: TaskContext<'_>,
         lifetime: Duration,
     ) -> Result<Arc<Task>, RpcError> {
-        let task = new_task(Era::Legacy, clock, lifetime)?;
+        let task = new_task(Era::Legacy, context, lifetime)?;
         self.add(&task)?;
         Ok(task)
     }
@@ -138,6 +138,11 @@ impl Tasks {
             fields.insert("resultType".to_owned(), json!("complete"));
             Ok(Value::Object(fields))
         })
+    }
+
+    /// Drops the results of other runs than this.
+    pub(crate) fn drop_results_of_other_runs(&self, run: &RunId) {
+        self.lock().by_number.values().for_each(|task| task.drop_result_of_another_run(run));
     }
 
     /// The tasks with these ids. Unknown ones are left out.

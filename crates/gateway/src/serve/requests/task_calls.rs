@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::{CallFollowers, RequestTask, cut_off_outcome, final_answer};
+use super::{CallFollowers, RequestTask, cut_off_outcome};
 use crate::serve::message::{self, Request, RpcError, code};
 use crate::serve::parked_calls::{self, CallStep, RequestIdentity, RunningCall};
 use crate::serve::progress_notification;
@@ -98,7 +98,7 @@ impl RequestTask {
     /// Follows a call to its end, which its task then shows.
     async fn follow(self, task: &Task, mut call: RunningCall) {
         let outcome = tokio::select! {
-            step = self.answer_questions(task, &mut call) => final_answer(step),
+            step = self.answer_questions(task, &mut call) => self.final_answer(step, call.run()).await,
             () = task.wait_until_cancelled() => {
                 call.abandon().await;
                 Err(RpcError::new(code::INTERNAL, "the task was cancelled"))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, watch};
 use weaver_drivers::mcp::ParameterHeaders;
+use weaver_types::RunId;
 
 use super::{MAX_QUEUED_LINES, Server, close_client};
 use crate::serve::client::Client;
@@ -69,6 +70,16 @@ impl MessageSession {
     /// result.
     pub(crate) fn add_listener(&self) -> ListenerGuard {
         self.client.link.add_listener()
+    }
+
+    /// The run of the last call; `None` before the first.
+    pub(crate) async fn last_run(&self) -> Option<RunId> {
+        self.client.last_run().await
+    }
+
+    /// Whether this run is the client's current one, which begins if the last has been idle.
+    pub(crate) async fn is_in_run(&self, run: &RunId) -> bool {
+        self.client.run().await.is_ok_and(|current| current.run_id == *run)
     }
 
     /// Whether the client reads [`Self::next_notice`] now.

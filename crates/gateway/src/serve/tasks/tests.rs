@@ -1,10 +1,19 @@
 use serde_json::json;
-use weaver_types::{ManualClock, Timestamp};
+use weaver_types::{Clock, ManualClock, Timestamp};
 
 use super::*;
 
 fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::new(Timestamp::parse_rfc3339("2026-01-02T03:04:05Z").unwrap()))
+}
+
+fn begin_at(
+    tasks: &Tasks,
+    clock: &Arc<ManualClock>,
+    lifetime: Duration,
+) -> Result<Arc<Task>, RpcError> {
+    let clock: Arc<dyn Clock> = clock.clone();
+    tasks.begin(TaskContext { clock: &clock, results: &Arc::default() }, lifetime)
 }
 
 fn request(method: &str, params: Value) -> Request {
@@ -23,10 +32,7 @@ fn ids(tasks: &Tasks, cursor: Option<&Value>) -> (Vec<String>, Option<Value>) {
 #[test]
 fn what_has_ended_is_kept_for_its_time_and_what_works_for_as_long_as_it_takes() {
     let (tasks, clock) = (Tasks::default(), clock());
-    let begin = |seconds| {
-        let clock: Arc<dyn Clock> = clock.clone();
-        tasks.begin(&clock, Duration::from_secs(seconds)).unwrap()
-    };
+    let begin = |seconds| begin_at(&tasks, &clock, Duration::from_secs(seconds)).unwrap();
     let (short, long, working) = (begin(10), begin(100), begin(10));
     short.finish(Ok(json!({})));
     long.finish(Ok(json!({})));
@@ -46,8 +52,7 @@ fn what_has_ended_is_kept_for_its_time_and_what_works_for_as_long_as_it_takes() 
 #[test]
 fn tasks_are_bounded_in_number_and_their_results_in_bytes() {
     let (tasks, clock) = (Tasks::default(), clock());
-    let clock: Arc<dyn Clock> = clock;
-    let begin = || tasks.begin(&clock, DEFAULT_LIFETIME);
+    let begin = || begin_at(&tasks, &clock, DEFAULT_LIFETIME);
     let working: Vec<_> = (0..MAX_WORKING).map(|_| begin().unwrap()).collect();
     assert!(begin().is_err(), "all of them work");
     working[0].finish(Ok(json!({})));
@@ -82,10 +87,7 @@ fn tasks_are_bounded_in_number_and_their_results_in_bytes() {
 #[test]
 fn what_ended_first_goes_first_however_long_it_took() {
     let (tasks, clock) = (Tasks::default(), clock());
-    let begin = || {
-        let clock: Arc<dyn Clock> = clock.clone();
-        tasks.begin(&clock, DEFAULT_LIFETIME).unwrap()
-    };
+    let begin = || begin_at(&tasks, &clock, DEFAULT_LIFETIME).unwrap();
     let long = begin();
     for _ in 1..MAX_TASKS {
         begin().finish(Ok(json!({})));
@@ -99,8 +101,7 @@ fn what_ended_first_goes_first_however_long_it_took() {
 #[test]
 fn a_task_ends_once_and_says_how() {
     let (tasks, clock) = (Tasks::default(), clock());
-    let clock: Arc<dyn Clock> = clock;
-    let begin = || tasks.begin(&clock, DEFAULT_LIFETIME).unwrap();
+    let begin = || begin_at(&tasks, &clock, DEFAULT_LIFETIME).unwrap();
     let status = |task: &Task| task.to_json()["status"].clone();
     let (good, refused, broken, cancelled) = (begin(), begin(), begin(), begin());
     good.set_message("half");
@@ -151,4 +152,20 @@ fn how_long_a_task_is_kept_is_asked_for_and_bounded() {
         assert_eq!(taken(bad).unwrap_err().code, code::INVALID_PARAMS);
     }
     assert!(take_lifetime(&mut request("tools/call", json!({ "name": "x" }))).is_none());
+}
+
+/// The other run would not be tainted by it.
+#[test]
+fn a_result_is_not_shown_in_another_run() {
+    let (tasks, clock) = (Tasks::default(), clock());
+    let task = begin_at(&tasks, &clock, DEFAULT_LIFETIME).unwrap();
+    let [own, other] = ["run_1", "run_2"].map(|run| RunId::parse(run).unwrap());
+    task.set_run(&own);
+    task.finish(Ok(json!({ "content": "untrusted", "_meta": { "weaver/handle": "hdl_1" } })));
+    tasks.drop_results_of_other_runs(&own);
+    assert_eq!(task.to_detailed_json()["result"]["content"], "untrusted");
+    tasks.drop_results_of_other_runs(&other);
+    let shown = task.to_detailed_json();
+    assert_eq!((&shown["status"], shown.get("result")), (&json!("failed"), None), "{shown:?}");
+    assert!(shown["error"]["message"].as_str().unwrap().contains("hdl_1"), "{shown:?}");
 }
