@@ -65,9 +65,11 @@ fn report_text(checks: &[HealthCheck]) -> String {
             out.push_str(&format!("{indent}{}\n", output::dim(&format!("→ {next}"))));
         }
     }
-    let bad = checks.iter().filter(|check| check.health == Health::Bad).count();
-    out.push_str(&match bad {
-        0 => format!("\n{}\n", output::good("Nothing is wrong.")),
+    let count = |health| checks.iter().filter(|check| check.health == health).count();
+    let notable = count(Health::Notable);
+    out.push_str(&match count(Health::Bad) {
+        0 if notable == 0 => format!("\n{}\n", output::good("Nothing is wrong.")),
+        0 => format!("\nNothing is broken; {} to look at.\n", output::counted(notable, "thing")),
         1 => format!("\n{}\n", output::bad("1 problem.")),
         many => format!("\n{}\n", output::bad(&format!("{many} problems."))),
     });

@@ -35,7 +35,7 @@ pub(super) fn run(named: Option<PathBuf>) -> Result<Exit, Failure> {
     let mut steps: Vec<NextStep> = Vec::new();
     let mut out = String::new();
     out.push_str(&server_rows(&gateway.config, &mut steps));
-    out.push_str(&daemon_rows(&gateway.config));
+    out.push_str(&daemon_rows(&gateway.config, &mut steps));
     out.push_str(&client_rows(&gateway, &mut steps)?);
     out.push_str(&held_calls_row(&file, &gateway.config, &mut steps));
     out.push_str(&log_rows(&gateway.config, &mut steps)?);
@@ -103,7 +103,7 @@ fn server_rows(config: &Config, steps: &mut Vec<NextStep>) -> String {
 
 /// Whether the daemon runs, and the problems of its servers.
 #[cfg(unix)]
-fn daemon_rows(config: &Config) -> String {
+fn daemon_rows(config: &Config, steps: &mut Vec<NextStep>) -> String {
     let status = match daemon::status(&config.store_path) {
         Ok(status) => status,
         Err(DaemonError::NotRunning) => {
@@ -120,11 +120,23 @@ fn daemon_rows(config: &Config) -> String {
         let problem = server.problem.as_deref().unwrap_or_default();
         out.push_str(&row("", &format!("{name}: {}", escape::line(problem))));
     }
+    let mut changed = status.server.servers.iter().filter(|(_, server)| server.changed_tools > 0);
+    if let Some((first, _)) = changed.clone().next() {
+        steps.push(NextStep::new(
+            format!("weaver contracts diff --surface {first}"),
+            "shows what changed",
+        ));
+    }
+    for (name, server) in &mut changed {
+        let tools = output::counted(server.changed_tools, "tool");
+        let text = format!("{name}: {tools} changed since approved, and hidden");
+        out.push_str(&row("", &output::bold(&text)));
+    }
     out
 }
 
 #[cfg(not(unix))]
-fn daemon_rows(_config: &Config) -> String {
+fn daemon_rows(_config: &Config, _steps: &mut Vec<NextStep>) -> String {
     String::new()
 }
 

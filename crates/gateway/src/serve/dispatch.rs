@@ -11,7 +11,7 @@ use super::client::Client;
 use super::era::Era;
 use super::feature_request::check_missing_capability;
 use super::list_page::UnknownCursor;
-use super::message::{Request, RpcError, code, excerpt};
+use super::message::{self, Request, RpcError, code, excerpt};
 use super::receipt_request::ReceiptRequest;
 use super::task::Task;
 use super::tasks;
@@ -335,10 +335,7 @@ async fn call_tool(
     let Some(Value::String(name)) = params.remove("name") else {
         return Err(RpcError::new(code::INVALID_PARAMS, "`name` must be a string"));
     };
-    let arguments = match params.remove("arguments") {
-        None => Value::Object(Map::new()),
-        Some(arguments) => arguments,
-    };
+    let arguments = message::tool_arguments(params.remove("arguments"));
     let options = CallOptions { argument_problem, ..options };
     let client_call = Arc::clone(&options.client_call);
     let receipt_request = ReceiptRequest::from_params(&client.gateway, &params);

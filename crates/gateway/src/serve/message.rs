@@ -202,6 +202,19 @@ pub(crate) fn answer(id: &Value, outcome: Result<Value, RpcError>) -> Vec<u8> {
     line(&message)
 }
 
+/// The arguments of a tool as a model gives them. Models leave them out, write null, or write the
+/// object as a text of JSON; all mean the same. A text that is anything else stays a text.
+pub(crate) fn tool_arguments(given: Option<Value>) -> Value {
+    match given {
+        None | Some(Value::Null) => Value::Object(Map::new()),
+        Some(Value::String(text)) => match canonical::parse(text.as_bytes(), Profile::Foreign) {
+            Ok(object @ Value::Object(_)) => object,
+            _ => Value::String(text),
+        },
+        Some(given) => given,
+    }
+}
+
 /// Parses the client's answer to a request of ours.
 fn parse_answer(mut message: Map<String, Value>) -> Result<Value, weaver_drivers::mcp::RpcError> {
     use weaver_drivers::mcp::RpcError;
@@ -265,6 +278,16 @@ mod tests {
                 matches!(parse(line), ClientMessage::Malformed { id: Value::Null, .. }),
                 "{line:?}"
             );
+        }
+    }
+
+    #[test]
+    fn arguments_mean_the_same_in_each_form_that_models_write() {
+        assert_eq!(tool_arguments(None), json!({}));
+        assert_eq!(tool_arguments(Some(Value::Null)), json!({}));
+        assert_eq!(tool_arguments(Some(json!("{\"a\": 1}"))), json!({ "a": 1 }));
+        for text in ["[1]", "a", "{\"a\": 1, \"a\": 2}"] {
+            assert_eq!(tool_arguments(Some(json!(text))), json!(text), "is refused as a text");
         }
     }
 

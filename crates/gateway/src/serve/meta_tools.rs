@@ -14,7 +14,7 @@ use super::call_argument_error::CallArgumentError;
 use super::client::Client;
 use super::error::ServeError;
 use super::execute_tool::{self, ExecuteTool};
-use super::message::{RpcError, code, excerpt};
+use super::message::{self, RpcError, code, excerpt};
 use super::meta_tool_definitions::MAX_ROWS;
 use super::name_suggestion;
 use super::render::{self, Reply};
@@ -105,7 +105,7 @@ async fn execute(
     if let Some(problem) = refusal {
         return reject_malformed(client, &arguments, problem).await;
     }
-    let tool_arguments = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
+    let tool_arguments = message::tool_arguments(arguments.remove("arguments"));
     let capability_id = request.capability_id.clone();
     let outcome =
         call::run(client, CallRequest { request, arguments: &tool_arguments, mode, options })

@@ -12,9 +12,11 @@ const MAX_NAMES: usize = 3;
 
 /// What to do about an unknown id.
 pub(super) fn hint(client: &Client, unknown: &str) -> String {
+    // As a client in proxy mode would name it, perhaps with its own prefix.
+    let unknown = unknown.strip_prefix("mcp__weaver__").unwrap_or(unknown).replacen("__", ".", 1);
     let snapshot = client.gateway.tool_snapshot();
     let ids = snapshot.catalog.iter().map(|item| &item.id);
-    let near = nearest_offered(client, unknown, ids);
+    let near = nearest_offered(client, &unknown, ids);
     did_you_mean(&near).unwrap_or_else(|| "`tool_browse {}` lists all.".to_owned())
 }
 
