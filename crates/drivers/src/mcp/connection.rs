@@ -10,7 +10,6 @@ use tokio::time::timeout;
 use weaver_types::ProgressSink;
 
 use super::call::{CallOutcome, CallRequest, Reply};
-use super::client_features::ClientFeatures;
 use super::config::{Era, UpstreamConfig};
 use super::error::{McpError, RpcError};
 use super::inbox::{Inbox, MessageCounts};
@@ -261,17 +260,6 @@ impl Connection {
     pub(super) fn progress_token(&self, sink: ProgressSink) -> ProgressToken<'_> {
         let inbox = &self.channel.inbox;
         inbox.progress.register(inbox.pending.next_id(), sink)
-    }
-
-    /// What a request for this client declares (modern era).
-    pub(super) fn declared_capabilities(
-        &self,
-        client: Option<&Arc<dyn ClientFeatures>>,
-    ) -> Map<String, Value> {
-        match client {
-            Some(client) => client.capabilities(),
-            None => self.channel.config.client_capabilities.clone(),
-        }
     }
 
     /// As [`Connection::call`], with progress reported under the caller's token.

@@ -90,6 +90,17 @@ fn task_request<'a>(
 }
 
 impl Connection {
+    /// What a request for this client declares (modern era).
+    pub(super) fn declared_capabilities(
+        &self,
+        client: Option<&Arc<dyn ClientFeatures>>,
+    ) -> Map<String, Value> {
+        match client {
+            Some(client) => client.capabilities(),
+            None => self.channel().config.client_capabilities.clone(),
+        }
+    }
+
     /// What a tool call for this client declares: also the tasks extension, if the server offers it.
     pub(super) fn capabilities_with_tasks(
         &self,

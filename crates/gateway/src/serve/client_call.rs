@@ -40,7 +40,7 @@ pub(crate) struct ClientCall {
     /// The log messages requested with it.
     log: Option<LogSubscription>,
     /// The run in which it was made, once that is known.
-    run: OnceLock<RunId>,
+    run: Arc<OnceLock<RunId>>,
 }
 
 /// The log messages that a request of the modern era asks for.
@@ -95,7 +95,7 @@ impl ClientCall {
                 task,
                 stream,
                 log,
-                run: OnceLock::new(),
+                run: Arc::default(),
             }),
             received,
         )
@@ -119,9 +119,9 @@ impl ClientCall {
         }
     }
 
-    /// The run in which it was made; `None` where it was made in none.
-    pub(crate) fn run(&self) -> Option<&RunId> {
-        self.run.get()
+    /// Where its run is known as soon as there is one.
+    pub(crate) fn run(&self) -> Arc<OnceLock<RunId>> {
+        Arc::clone(&self.run)
     }
 
     /// The task under which its client follows it.

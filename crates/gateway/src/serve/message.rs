@@ -58,6 +58,9 @@ fn outcome_unknown_body() -> Value {
     json!({ "verdict": "deny", "reason": "outcome_unknown", "message": OUTCOME_UNKNOWN })
 }
 
+/// The `_meta` key that names the stream of a notification.
+pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
 /// A JSON-RPC error.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RpcError {
@@ -200,6 +203,13 @@ pub(crate) fn answer(id: &Value, outcome: Result<Value, RpcError>) -> Vec<u8> {
         Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error.to_json() }),
     };
     line(&message)
+}
+
+/// The client capabilities that a modern request declares.
+pub(crate) fn declared_capabilities(params: &Map<String, Value>) -> Map<String, Value> {
+    let meta = params.get("_meta");
+    let declared = meta.and_then(|meta| meta.get("io.modelcontextprotocol/clientCapabilities"));
+    declared.and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
 /// The arguments of a tool as a model gives them. Models leave them out, write null, or write the

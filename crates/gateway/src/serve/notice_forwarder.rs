@@ -18,7 +18,6 @@ use super::gateway::Gateway;
 use super::lines::{self, Outbox};
 use super::message;
 use super::server_events::{InstanceRef, LogMessage, LogNotice, Notice};
-use super::subscriptions::SUBSCRIPTION_ID;
 
 /// The longest text of a forwarded log message, in bytes.
 const MAX_LOG_BYTES: usize = 16 * 1024;
@@ -142,7 +141,7 @@ fn notify_of_anything(link: &ClientLink) {
 
 fn notify_streams(link: &ClientLink, list: ServerList, method: &str) {
     for stream in link.subscriptions.streams_watching_list(list) {
-        let params = json!({ "_meta": { SUBSCRIPTION_ID: stream.id } });
+        let params = json!({ "_meta": { message::SUBSCRIPTION_ID: stream.id } });
         stream.try_send(message::notification_with(method, params));
     }
 }
@@ -172,7 +171,8 @@ fn notify_resources_updated(link: &ClientLink, targets: Vec<ResourceUpdateTarget
         match stream {
             None => link.try_send(message::notification_with(method, json!({ "uri": uri }))),
             Some(stream) => {
-                let params = json!({ "_meta": { SUBSCRIPTION_ID: stream.id }, "uri": uri });
+                let params =
+                    json!({ "_meta": { message::SUBSCRIPTION_ID: stream.id }, "uri": uri });
                 stream.try_send(message::notification_with(method, params));
             }
         }

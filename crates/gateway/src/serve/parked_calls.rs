@@ -6,7 +6,7 @@
 //! state and its answers. Every question was decided by the policy before, as for any client.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -16,8 +16,7 @@ use tokio_util::sync::CancellationToken;
 use weaver_drivers::mcp;
 use weaver_types::{OsRandom, RunId, random_text};
 
-use super::client_call::ClientCall;
-use super::message::{Request, RpcError, code};
+use super::message::{self, Request, RpcError, code};
 use super::request_limits::RequestPermits;
 use super::task::Task;
 
@@ -50,8 +49,10 @@ pub(crate) struct RunningCall {
     answer_task: JoinHandle<Result<Value, RpcError>>,
     /// Ends its waits for a person. A request that resumes the call has a token of its own.
     cancellation: CancellationToken,
-    /// The request as its drivers see it.
-    call: Option<Arc<ClientCall>>,
+    /// The task as which it may go on, if it takes long.
+    task: Option<Arc<Task>>,
+    /// The run in which it is made, once that is known.
+    run: Arc<OnceLock<RunId>>,
     questions: mpsc::Receiver<Question>,
     open_questions: BTreeMap<String, Question>,
     /// Servers' names of earlier questions: none is used twice.
@@ -93,7 +94,7 @@ impl RequestIdentity {
         for name in [STATE_FIELD, RESPONSES_FIELD, "_meta"] {
             params.remove(name);
         }
-        Self { method, params, capabilities: Some(capabilities(&request.params)) }
+        Self { method, params, capabilities: Some(message::declared_capabilities(&request.params)) }
     }
 
     /// The client's declared capabilities, if it can be asked in the result.
@@ -125,7 +126,8 @@ impl RunningCall {
             identity,
             answer_task,
             cancellation,
-            call: None,
+            task: None,
+            run: Arc::default(),
             questions,
             open_questions: BTreeMap::new(),
             used_keys: BTreeSet::new(),
@@ -133,19 +135,19 @@ impl RunningCall {
         }
     }
 
-    /// Sets the request as its drivers see it.
-    pub(crate) fn with_call(self, call: Arc<ClientCall>) -> Self {
-        Self { call: Some(call), ..self }
+    /// Sets the task as which it may go on, and where its run will be known.
+    pub(crate) fn with(self, task: Option<Arc<Task>>, run: Arc<OnceLock<RunId>>) -> Self {
+        Self { task, run, ..self }
     }
 
     /// The task as which it may go on.
     pub(crate) fn task(&self) -> Option<&Arc<Task>> {
-        self.call.as_ref()?.task()
+        self.task.as_ref()
     }
 
     /// The run in which it was made; `None` where it was made in none.
     pub(crate) fn run(&self) -> Option<RunId> {
-        self.call.as_ref()?.run().cloned()
+        self.run.get().cloned()
     }
 
     /// Waits until the request is answered, or its client is asked something. Cancelling
@@ -308,13 +310,6 @@ impl ParkedCalls {
     fn lock(&self) -> std::sync::MutexGuard<'_, ParkedTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The client capabilities that a modern request declares.
-pub(crate) fn capabilities(params: &Map<String, Value>) -> Map<String, Value> {
-    let meta = params.get("_meta");
-    let declared = meta.and_then(|meta| meta.get("io.modelcontextprotocol/clientCapabilities"));
-    declared.and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
 /// True for a request of the modern era.

@@ -320,13 +320,14 @@ impl RequestTask {
         };
         let outbox = self.outbox.downgrade();
         let log = level.map(|level| LogSubscription { level, stream: outbox.clone() });
-        let channels = CallChannels { progress, task, stream, log };
+        let channels = CallChannels { progress, task: task.clone(), stream, log };
         let (call, questions) =
             ClientCall::open(&client.link, identity.capabilities().cloned(), channels);
+        let run = call.run();
         let options = CallOptions {
             argument_problem: None,
             cancellation: self.cancellation.wait_ended.clone(),
-            client_call: Arc::clone(&call),
+            client_call: call,
             outbox,
             trace_parent: TraceParent::from_params(&request.params),
             origin: session.request_origin(&request),
@@ -335,7 +336,7 @@ impl RequestTask {
         let cancellation = self.cancellation.wait_ended.clone();
         let permits = Arc::clone(&self.permits);
         let running = RunningCall::start(identity, questions, permits, cancellation, answer);
-        running.with_call(call)
+        running.with(task, run)
     }
 
     /// The final answer of a request. The result of a run that has ended is not shown in another,

@@ -18,15 +18,12 @@ use super::feature_methods;
 use super::feature_request::FeatureRequest;
 use super::feature_snapshot::ResourceAddress;
 use super::lines::Outbox;
-use super::message::{self, RpcError, code};
+use super::message::{self, RpcError, SUBSCRIPTION_ID, code};
 use super::resource_reader::{self, ResourceReader};
 use super::resources;
 use super::task::Task;
 use super::tasks;
 use crate::config::ToolListMode;
-
-/// The `_meta` key that names the stream of a notification.
-pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// The filter keys of a stream, and the lists they stand for.
 const LIST_FILTERS: [(&str, ServerList); 3] = [

@@ -15,8 +15,7 @@ use tokio::sync::mpsc::WeakSender;
 use weaver_types::{OsRandom, RunId, random_text};
 
 use super::era::Era;
-use super::message::{Request, RpcError, code, excerpt};
-use super::parked_calls;
+use super::message::{self, Request, RpcError, code, excerpt};
 use super::task::{Task, TaskContext};
 
 /// The name of the extension to 2026-07-28.
@@ -41,7 +40,7 @@ pub(crate) fn capability() -> Value {
 
 /// Whether the parameters of a request declare that its client knows tasks (modern era).
 pub(crate) fn is_declared(params: &Map<String, Value>) -> bool {
-    let capabilities = parked_calls::capabilities(params);
+    let capabilities = message::declared_capabilities(params);
     let declared = capabilities.get("extensions").and_then(|extensions| extensions.get(EXTENSION));
     declared.is_some_and(Value::is_object)
 }

@@ -5,8 +5,7 @@ use tokio::sync::mpsc::WeakSender;
 
 use super::{Task, TaskState};
 use crate::serve::era::Era;
-use crate::serve::message::{self, RpcError};
-use crate::serve::subscriptions::SUBSCRIPTION_ID;
+use crate::serve::message::{self, RpcError, SUBSCRIPTION_ID};
 
 /// The poll interval suggested to clients, in milliseconds.
 const POLL_INTERVAL_MS: u64 = 1_000;
