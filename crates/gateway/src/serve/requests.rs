@@ -227,7 +227,7 @@ impl RequestTask {
 
     async fn process(self, request: Request) {
         let (id, method) = (request.id.clone(), request.method.clone());
-        let is_call = CALL_METHODS.contains(&method.as_str());
+        let is_call = is_call(&request);
         let is_abandonable = is_call || method == "tasks/result";
         let knows_tasks = self.knows_tasks(&request);
         let resumed = match is_call && parked_calls::is_modern(&request) {
@@ -236,7 +236,7 @@ impl RequestTask {
         };
         let mut call = match resumed {
             Ok(Some(call)) => call,
-            Ok(None) => match self.start_call(request, is_call, knows_tasks) {
+            Ok(None) => match self.start_call(request) {
                 Ok(call) => call,
                 Err(error) => return self.answer(&id, Err(error)).await,
             },
@@ -281,20 +281,17 @@ impl RequestTask {
         }
     }
 
-    /// Starts to answer a request. `is_call` when it may be resumed after a question, `knows_tasks`
-    /// when it may go on as a task.
-    fn start_call(
-        &self,
-        request: Request,
-        is_call: bool,
-        knows_tasks: bool,
-    ) -> Result<RunningCall, RpcError> {
-        let identity = match is_call {
+    /// Starts to answer a request.
+    fn start_call(&self, request: Request) -> Result<RunningCall, RpcError> {
+        let identity = match is_call(&request) {
             true => RequestIdentity::resumable(&request),
             false => RequestIdentity::not_resumable(&request),
         };
         let token = progress_notification::requested_token(&request.params);
-        let task = knows_tasks.then(|| tasks::prepare(self.client.task_context())).transpose()?;
+        let task = match self.knows_tasks(&request) {
+            true => Some(tasks::prepare(self.client.task_context())?),
+            false => None,
+        };
         let progress = match &task {
             None => token.map(|token| self.progress_reporter(token)),
             Some(task) => Some(self.deferrable_reporter(task, token)),
@@ -379,6 +376,11 @@ impl RequestTask {
             }
         }
     }
+}
+
+/// Whether a request calls a server.
+fn is_call(request: &Request) -> bool {
+    CALL_METHODS.contains(&request.method.as_str())
 }
 
 /// How a client follows its request.
