@@ -101,6 +101,9 @@ const RULES: &[ScanRule] = &[
             ("<key>password</key>\n<string>q8Vn2Lm</string>", "q8Vn2Lm"),
             ("| Password | q8Vn2Lm | rotate it |", "q8Vn2Lm"),
             ("user,bob\nPassword,q8Vn2Lm\n", "q8Vn2Lm"),
+            ("PGPASSWORD=heather.Moor7 psql", "heather.Moor7"),
+            ("/x?user=app&password=heather.Moor7&n=1", "heather.Moor7"),
+            ("Environment=\"SMTP_PASS=heather.Moor7\"", "heather.Moor7"),
         ],
         keeps: &[
             "password: required",
@@ -146,6 +149,10 @@ const RULES: &[ScanRule] = &[
             "log.info('login', password)\nlog.info('login', message2)",
             "from auth import login, logout, password\nfrom utils import parse, dump, base64url2",
             "    user, password,\n    host1x2, port2x3,\n",
+            "password=config.Token2",
+            "password=cfg.Db2",
+            "connect(password=form.pass2)",
+            "DB_PASSWORD=settings.Pwd1",
         ],
     },
     ScanRule {

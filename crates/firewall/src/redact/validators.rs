@@ -20,7 +20,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-pub(crate) use password::looks_like_password;
+pub(crate) use password::{is_of_two_names, looks_like_password};
 
 /// A validator: true if the text may be such a value.
 pub(crate) type Validator = fn(&str) -> bool;

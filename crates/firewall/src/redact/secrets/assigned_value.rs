@@ -7,7 +7,8 @@ use super::token_stats::{TokenStats, is_uuid};
 use super::{MAX_VALUE_BYTES, byte_at, labelled_value, line_value, slice};
 use crate::redact::checksum;
 use crate::redact::validators::{
-    has_scrambled_word, not_a_path, not_an_identifier, not_placeholder, not_placeholder_password,
+    has_scrambled_word, is_of_two_names, not_a_path, not_an_identifier, not_placeholder,
+    not_placeholder_password,
 };
 
 /// A value and how it is written.
@@ -257,7 +258,7 @@ fn is_password(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
     let word =
         plain && (!value.is_adjacent || value.separator != b'=' || text.contains(['_', '.']));
     let odd_word = plain && shape.irregular_capitals >= 2 && !text.contains('.');
-    let member = !plain && text.contains('.') && !not_an_identifier(text);
+    let member = !plain && text.contains('.') && !not_an_identifier(text) && !is_of_two_names(text);
     let short = if digits { 4 } else { 3 };
     shape.len >= short && (!word || odd_word) && !member && !text.starts_with(['$', '%', '|'])
         || shape.len >= 6 && text.starts_with(['$', '%']) && shape.digits > 0

@@ -88,7 +88,7 @@ fn is_code(text: &str) -> bool {
 }
 
 /// `heather.Moor7`, but not `cfg.Token2`.
-fn is_of_two_names(text: &str) -> bool {
+pub(crate) fn is_of_two_names(text: &str) -> bool {
     let Some((first, last)) = text.split_once('.') else { return false };
     let letters = last.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
     let named = CREDENTIAL_NAME_ENDINGS.iter().chain(&["pass", "passwd", "password", "pwd"]);
