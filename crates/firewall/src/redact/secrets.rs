@@ -104,6 +104,7 @@ const RULES: &[ScanRule] = &[
             ("PGPASSWORD=heather.Moor7 psql", "heather.Moor7"),
             ("/x?user=app&password=heather.Moor7&n=1", "heather.Moor7"),
             ("Environment=\"SMTP_PASS=heather.Moor7\"", "heather.Moor7"),
+            ("password: '{cipher}q8Vn2Lm'", "{cipher}q8Vn2Lm"),
         ],
         keeps: &[
             "password: required",
@@ -153,6 +154,8 @@ const RULES: &[ScanRule] = &[
             "password=cfg.Db2",
             "connect(password=form.pass2)",
             "DB_PASSWORD=settings.Pwd1",
+            "password: ENC(4d8L20bFyQttau44JQy5JVRNj9XuerVY)",
+            "password: '{cipher}4d8L20bFyQttau44JQy5JVRNj9XuerVY'",
         ],
     },
     ScanRule {
@@ -174,6 +177,8 @@ const RULES: &[ScanRule] = &[
             ),
             ("APP_KEY=base64:q8rXUtnFEMI/K7MDENG+bPxRf2==", "base64:q8rXUtnFEMI/K7MDENG+bPxRf2=="),
             ("api_key_prod: ABCDEFGH12345678", "ABCDEFGH12345678"),
+            ("secret:prod/pg-Ab3dEf", "prod/pg-Ab3dEf"),
+            ("encryption key: q8Vn2LmZ7rKd0XbL5vW3", "q8Vn2LmZ7rKd0XbL5vW3"),
         ],
         keeps: &[
             "total tokens: 123456",
@@ -188,6 +193,11 @@ const RULES: &[ScanRule] = &[
             "nextPageToken: CAUQAA1234567",
             "token_text: COVID19abcd",
             "auth = base64.b64encode(user_passwd.encode()).decode('ascii')\n",
+            "arn:aws:secretsmanager:eu-north-1:220844172208:secret:prod/pg-Ab3dEf",
+            "role: arn:aws:secretsmanager:eu-north-1:220844172208:secret:api-q8Vn2LmZ7r",
+            "cache key: node-modules-Linux-b59cc2ad9004ea5caee65a3b9ff01273",
+            "Cache hit for restore-key: Linux-cargo-b59cc2ad9004ea5caee65a3b",
+            "sort key: q8Vn2LmZ7rKd0XbL5vW3",
             "def generate_key(cls) -> bytes:\n    return base64.urlsafe_b64encode(os.urandom(32))",
         ],
     },
@@ -229,6 +239,9 @@ const RULES: &[ScanRule] = &[
             "api key rotation",
             "access token required",
             "monkey 9c4e1f7ab2d8056e3f91a7c5d40b86e2",
+            "`api_token` char(60) COLLATE utf8mb4_unicode_ci DEFAULT NULL",
+            "token varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci",
+            "the partition key (q8Vn2LmZ7rKd0XbL5vW3)",
         ],
     },
     ScanRule {

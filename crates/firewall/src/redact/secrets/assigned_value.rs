@@ -137,13 +137,21 @@ const REFERENCE_PREFIXES: [&str; 13] = [
     "keychain:", "secretref:",
 ];
 
+/// True for a value that is encrypted where it stands: by SOPS or eyaml, Jasypt, or Spring Cloud Config.
+fn is_ciphertext(text: &str) -> bool {
+    const MIN_CIPHERTEXT_BYTES: usize = 20;
+    let body = text.strip_prefix("ENC(").or_else(|| text.strip_prefix("{cipher}"));
+    let body = body.unwrap_or_default().trim_end_matches(')').as_bytes();
+    text.starts_with("ENC[") || body.len() >= MIN_CIPHERTEXT_BYTES && body.iter().all(is_base64)
+}
+
 /// True if the value is a secret of the kind that its name announces.
 pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -> bool {
     let raw = slice(bytes, value.range.clone());
     let Ok(text) = std::str::from_utf8(raw) else { return false };
     if text.is_empty()
         || text.starts_with(['[', '(']) && !is_password_in_brackets(text, value)
-        || text.starts_with("ENC[")
+        || is_ciphertext(text)
         || is_placeholder(text, kind)
     {
         return false;
