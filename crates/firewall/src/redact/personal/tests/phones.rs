@@ -99,6 +99,27 @@ fn a_phone_is_told_by_its_groups_and_by_what_stands_around() {
 }
 
 #[test]
+fn one_letter_names_a_number_in_a_signature() {
+    check(&[
+        ("T 0731 44172-208", "phone=0731 44172-208"),
+        ("Kern GmbH\n  F: 0731 44172-208", "phone=0731 44172-208"),
+        ("Ann Kern | T. 0731 44172-208", "phone=0731 44172-208"),
+        ("Ann Kern \u{b7} T 0731 44172-208", "phone=0731 44172-208"),
+        ("Ulm, F 0731 44172-208", "phone=0731 44172-208"),
+        ("0731 44172-208", ""),
+        ("Kern T 0731 44172-208", ""),
+        ("|T 0731 44172-208", ""),
+        ("X 0731 44172-208", ""),
+        ("t 0731 44172-208", ""),
+        ("T0731 44172-208", ""),
+        ("T 7731 44172-208", ""),
+        ("T 0031 44172-208", ""),
+        ("T 073144172208", ""),
+        ("T 0731 4417", ""),
+    ]);
+}
+
+#[test]
 fn a_number_of_an_order_is_none_in_any_language() {
     for word in [
         "comanda",
