@@ -74,6 +74,19 @@ fn mail_of_example_domains() {
 }
 
 #[test]
+fn names_of_messages() {
+    check(&[
+        ("Message-ID: <20260814091244.4F1C22@mx.corp.net>", "="),
+        ("postfix/cleanup: message-id=<20260814091244.4F1C22@mx.corp.net>", "="),
+        ("In-Reply-To: <CAF4abc12XYZ@mail.corp.net>", "="),
+        ("References: <545627C2.3050608@corp.net>", "="),
+        ("Message-ID: <jane.roe@corp.net>", "Message-ID: <[REDACTED]>"),
+        ("Message-ID: <20260814091244.38950-1-jane@corp.net>", "Message-ID: <[REDACTED]>"),
+        ("Reply-To: <20260814091244.4F1C22@mx.corp.net>", "Reply-To: <[REDACTED]>"),
+    ]);
+}
+
+#[test]
 fn versions_of_four_numbers() {
     check(&[
         ("v1.2.3.4", "="),
