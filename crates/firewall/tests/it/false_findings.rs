@@ -87,6 +87,18 @@ fn names_of_messages() {
 }
 
 #[test]
+fn words_for_a_password_in_place_of_one() {
+    check(&[
+        ("postgres://user:password@localhost:5432/mydb", "="),
+        ("mysql://USER:PASS@HOST/DB", "="),
+        ("http://user:password@proxy.corp.net:80/", "="),
+        ("postgres://user:p4ss@localhost/db", "postgres://user:[REDACTED]@localhost/db"),
+        ("postgres://user:password1@localhost/db", "postgres://user:[REDACTED]@localhost/db"),
+        ("redis://:pw@h", "redis://:[REDACTED]@h"),
+    ]);
+}
+
+#[test]
 fn versions_of_four_numbers() {
     check(&[
         ("v1.2.3.4", "="),
