@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use crate::redact::checksum;
+use crate::redact::secrets::secret_name::PASSWORD_ENDINGS;
 
 /// A word list that keeps its line breaks.
 macro_rules! words {
@@ -20,7 +21,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-pub(crate) use password::looks_like_password;
+pub(crate) use password::{is_of_two_names, looks_like_password};
 
 /// A validator: true if the text may be such a value.
 pub(crate) type Validator = fn(&str) -> bool;
@@ -40,6 +41,7 @@ const VALIDATORS: &[(&str, Validator)] = &[
     ("not_a_scheme", not_a_scheme),
     ("not_a_word", not_a_word),
     ("not_an_identifier", not_an_identifier),
+    ("not_its_name", not_its_name),
     ("not_placeholder", not_placeholder),
     ("not_template", not_template),
     ("one_time_code", one_time_code),
@@ -157,6 +159,12 @@ pub(crate) fn token_like(text: &str) -> bool {
 /// More than one plain word: something besides letters, or both cases inside.
 fn not_a_plain_word(text: &str) -> bool {
     token_like(text) || text.bytes().any(|b| !b.is_ascii_alphabetic() && b != b' ')
+}
+
+/// Not a word for a password in place of one: `postgres://user:password@localhost/db`.
+pub(crate) fn not_its_name(text: &str) -> bool {
+    let is_word = |word: &&str| word.len() > 3 && word.eq_ignore_ascii_case(text);
+    !PASSWORD_ENDINGS.iter().chain(&["pass"]).any(is_word)
 }
 
 /// None of the words that stand in for a credential.

@@ -74,6 +74,31 @@ fn mail_of_example_domains() {
 }
 
 #[test]
+fn names_of_messages() {
+    check(&[
+        ("Message-ID: <20260814091244.4F1C22@mx.corp.net>", "="),
+        ("postfix/cleanup: message-id=<20260814091244.4F1C22@mx.corp.net>", "="),
+        ("In-Reply-To: <CAF4abc12XYZ@mail.corp.net>", "="),
+        ("References: <545627C2.3050608@corp.net>", "="),
+        ("Message-ID: <jane.roe@corp.net>", "Message-ID: <[REDACTED]>"),
+        ("Message-ID: <20260814091244.38950-1-jane@corp.net>", "Message-ID: <[REDACTED]>"),
+        ("Reply-To: <20260814091244.4F1C22@mx.corp.net>", "Reply-To: <[REDACTED]>"),
+    ]);
+}
+
+#[test]
+fn words_for_a_password_in_place_of_one() {
+    check(&[
+        ("postgres://user:password@localhost:5432/mydb", "="),
+        ("mysql://USER:PASS@HOST/DB", "="),
+        ("http://user:password@proxy.corp.net:80/", "="),
+        ("postgres://user:p4ss@localhost/db", "postgres://user:[REDACTED]@localhost/db"),
+        ("postgres://user:password1@localhost/db", "postgres://user:[REDACTED]@localhost/db"),
+        ("redis://:pw@h", "redis://:[REDACTED]@h"),
+    ]);
+}
+
+#[test]
 fn versions_of_four_numbers() {
     check(&[
         ("v1.2.3.4", "="),

@@ -113,6 +113,17 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
          运单*|发票*|注文*|伝票*|追跡*|お問い合わせ番号|주문*|송장*|운송장*|part|range",
     ),
     (
+        OTHER | ORDER,
+        "comanda|comenzii|comandă|factur*|colet*|dosar*|nr. înregistrare|awb nr|ordre*|bestilling*|pakke*|sagsnr|\
+         sagsnummer|aftale*|avtale*|regning*|beställning*|ärende*|avtal*|paket*|leverans*|kolli|kollinr|tilaus*|\
+         lasku|laskun*|lähety*|sopimu*|viitenumero|viite|rendelés*|számla*|csomag*|szerződés*|ügyszám*|cikkszám*|\
+         zásilk*|smlouv*|reklamac*|narudžb*|pošiljk*|ugovor*|račun*|naročil*|užsakym*|tellimus*|pasūtīj*|\
+         παραγγελ*|τιμολόγ*|αποστολ*|σύμβασ*|замовлен*|рахунок*|рахунк*|посилк*|посылк*|поръчк*|пратка|фактура|\
+         hóa đơn|hợp đồng|tagihan|no resi|chamado|ordem de serviço|sinistre|vorgang|zaak|offerte*|zgłoszen*|reklamacj*|\
+         talep no*|fiş no*|الطلب|طلب رقم|الفاتورة|فاتورة|الشحنة|شحنة|العقد|سفارش|فاکتور|آرڈر|הזמנה|הזמנת|חשבונית|משלוח|\
+         חוזה|คำสั่งซื้อ|ใบแจ้งหนี้|พัสดุ|สัญญา|आदेश|चालान",
+    ),
+    (
         VERSION,
         "versión|versiones|versão|versões|версия|версии|версию|版本|バージョン|버전|wersja|wersji|\
          sürüm*|phiên bản|version*|ver|release*|build|firmware|upgrade*|driver|semver|bump*|package|\

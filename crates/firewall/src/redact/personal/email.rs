@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::candidate::{byte_at, byte_before};
 use super::{ScanWindow, reserved, userinfo};
-use crate::redact::validators::words;
+use crate::redact::validators::{has_scrambled_word, words};
 
 /// The longest local part that is read, in bytes.
 const MAX_LOCAL_BYTES: usize = 200;
@@ -32,6 +32,7 @@ pub(super) fn email_at(window: &ScanWindow<'_>, at: usize) -> Option<Range<usize
     let is_none = reserved::is_example_domain(domain.rsplit(|byte| *byte == b'.'))
         || is_version(domain)
         || is_scaled_image(bytes, at + 1..end)
+        || is_message_id(bytes, start..end, at)
         || userinfo::is_account(bytes, at, end);
     (!is_none).then_some(start..end)
 }
@@ -54,6 +55,45 @@ fn is_scaled_image(bytes: &[u8], domain: Range<usize>) -> bool {
     let length = ending.iter().take(8).take_while(|byte| byte.is_ascii_alphabetic()).count();
     let is_file = ending.get(..length).is_some_and(is_file_ending);
     scaled && byte_at(bytes, domain.end) == b'.' && is_file
+}
+
+/// Headers whose value names a message, not a mailbox.
+const MESSAGE_HEADERS: [&[u8]; 5] =
+    [b"message-id", b"in-reply-to", b"references", b"content-id", b"msgid"];
+
+/// True for the made-up name of a message: `Message-ID: <20260814091244.4F1C22@mx.corp.net>`.
+fn is_message_id(bytes: &[u8], address: Range<usize>, at: usize) -> bool {
+    const MAX_HEADER_BYTES: usize = 32;
+    let Range { start, end } = address;
+    if byte_before(bytes, start) != b'<' || byte_at(bytes, end) != b'>' {
+        return false;
+    }
+    let before = bytes.get(start.saturating_sub(MAX_HEADER_BYTES)..start - 1).unwrap_or_default();
+    let before = before.trim_ascii_end();
+    let Some(header) = before.strip_suffix(b":").or_else(|| before.strip_suffix(b"=")) else {
+        return false;
+    };
+    let is_header = MESSAGE_HEADERS.iter().any(|name| {
+        header
+            .len()
+            .checked_sub(name.len())
+            .and_then(|from| header.get(from..))
+            .is_some_and(|end| end.eq_ignore_ascii_case(name))
+    });
+    let local = bytes.get(start..at).and_then(|local| std::str::from_utf8(local).ok());
+    is_header && local.is_some_and(is_made_up)
+}
+
+/// True for numbers and tokens. Names may be among them, as in those of Git: `20260814-1-jane@…`.
+fn is_made_up(local: &str) -> bool {
+    const MIN_NAME_LETTERS: usize = 3;
+    let is_name = |part: &str| {
+        let letters = part.bytes().take_while(u8::is_ascii_alphabetic).count();
+        letters >= MIN_NAME_LETTERS && !has_scrambled_word(part) || !part.is_ascii()
+    };
+    let digits = local.bytes().filter(u8::is_ascii_digit).count();
+    let parts = || local.split(|c: char| c.is_ascii_punctuation());
+    (digits >= 8 || has_scrambled_word(local)) && !parts().any(is_name)
 }
 
 fn is_file_ending(name: &[u8]) -> bool {

@@ -317,7 +317,39 @@ fn is_named(context: &CandidateContext<'_>, number: &DigitGroups<'_>, start: usi
     let called = formed
         && topics.right_before & topic::CALL != 0
         && topics.right_before & topic::NUMBERED_TOPICS == 0;
-    before || called || topics.right_after & topic::PHONE != 0
+    before
+        || called
+        || topics.right_after & topic::PHONE != 0
+        || topics.right_before & topic::NUMBERED_TOPICS == 0
+            && is_dialled_number(number)
+            && is_behind_letter(context.bytes, start)
+}
+
+/// Groups of a whole number with its trunk zero or its bracket.
+fn is_dialled_number(number: &DigitGroups<'_>) -> bool {
+    let DigitGroups { digits, sizes, opened, .. } = *number;
+    let begins = opened || matches!(digits, [b'0', b'1'..=b'9', ..]);
+    begins && sizes.len() > 1 && (9..=13).contains(&digits.len())
+}
+
+/// True behind the one letter that names a number in a signature, `T 0731 44172-208`: at the
+/// beginning of a line or of a part of it.
+fn is_behind_letter(bytes: &[u8], start: usize) -> bool {
+    let before = bytes.get(start.saturating_sub(12)..start).unwrap_or_default();
+    let named = before.trim_ascii_end();
+    let is_apart = named.len() < before.len();
+    let named = named.strip_suffix(b":").or_else(|| named.strip_suffix(b".")).unwrap_or(named);
+    let Some((letter, lead)) = named.split_last() else { return false };
+    let part = lead.trim_ascii_end();
+    // A blank is between the sign that ends a part and the letter.
+    let begins_part = lead.len() > part.len()
+        && [&b"|"[..], b",", b";", b"/", b"\xc2\xb7", b"\xe2\x80\xa2", b"\xe2\x80\x93"]
+            .iter()
+            .any(|sign| part.ends_with(sign));
+    let begins_line =
+        lead.iter().rev().take_while(|byte| **byte != b'\n').all(|byte| *byte == b' ')
+            && (lead.contains(&b'\n') || before.len() == start);
+    is_apart && b"TFMPDOCW".contains(letter) && (begins_line || begins_part)
 }
 
 /// Groups like those of a count, `449 000`, with no more digits than a small one has.

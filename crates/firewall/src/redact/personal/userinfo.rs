@@ -4,7 +4,7 @@
 use weaver_text::reveal::BARRIER;
 
 use super::candidate::{byte_at, byte_before};
-use crate::redact::validators::{not_template, words};
+use crate::redact::validators::{not_its_name, not_template, words};
 
 /// The longest user and password that is read, in bytes.
 const MAX_USERINFO: usize = 256;
@@ -69,7 +69,9 @@ fn is_in_url(bytes: &[u8], at: usize, end: usize) -> bool {
     let user = bytes.get(start..at).unwrap_or_default();
     let password =
         user.iter().position(|byte| *byte == b':').and_then(|colon| user.get(colon + 1..));
-    let is_none = |word: &[u8]| std::str::from_utf8(word).is_ok_and(|word| !not_template(word));
+    let is_none = |word: &[u8]| {
+        std::str::from_utf8(word).is_ok_and(|word| !not_template(word) || !not_its_name(word))
+    };
     password.is_none_or(is_none) && !another_at_follows(bytes, end)
 }
 
@@ -157,6 +159,7 @@ mod tests {
             ("git+ssh://jane@corp.net", true),
             ("HTTPS://jane@corp.net", true),
             ("https://jane:${PW}@corp.net", true),
+            ("https://jane:password@corp.net", true),
             ("https://jane:@corp.net", false),
             ("https://jane:hunter2@corp.net", false),
             ("mailto://jane@corp.net", false),

@@ -7,7 +7,8 @@ use super::token_stats::{TokenStats, is_uuid};
 use super::{MAX_VALUE_BYTES, byte_at, labelled_value, line_value, slice};
 use crate::redact::checksum;
 use crate::redact::validators::{
-    has_scrambled_word, not_a_path, not_an_identifier, not_placeholder, not_placeholder_password,
+    has_scrambled_word, is_of_two_names, not_a_path, not_an_identifier, not_placeholder,
+    not_placeholder_password,
 };
 
 /// A value and how it is written.
@@ -136,13 +137,21 @@ const REFERENCE_PREFIXES: [&str; 13] = [
     "keychain:", "secretref:",
 ];
 
+/// True for a value that is encrypted where it stands: by SOPS or eyaml, Jasypt, or Spring Cloud Config.
+fn is_ciphertext(text: &str) -> bool {
+    const MIN_CIPHERTEXT_BYTES: usize = 20;
+    let body = text.strip_prefix("ENC(").or_else(|| text.strip_prefix("{cipher}"));
+    let body = body.unwrap_or_default().trim_end_matches(')').as_bytes();
+    text.starts_with("ENC[") || body.len() >= MIN_CIPHERTEXT_BYTES && body.iter().all(is_base64)
+}
+
 /// True if the value is a secret of the kind that its name announces.
 pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -> bool {
     let raw = slice(bytes, value.range.clone());
     let Ok(text) = std::str::from_utf8(raw) else { return false };
     if text.is_empty()
         || text.starts_with(['[', '(']) && !is_password_in_brackets(text, value)
-        || text.starts_with("ENC[")
+        || is_ciphertext(text)
         || is_placeholder(text, kind)
     {
         return false;
@@ -257,7 +266,7 @@ fn is_password(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
     let word =
         plain && (!value.is_adjacent || value.separator != b'=' || text.contains(['_', '.']));
     let odd_word = plain && shape.irregular_capitals >= 2 && !text.contains('.');
-    let member = !plain && text.contains('.') && !not_an_identifier(text);
+    let member = !plain && text.contains('.') && !not_an_identifier(text) && !is_of_two_names(text);
     let short = if digits { 4 } else { 3 };
     shape.len >= short && (!word || odd_word) && !member && !text.starts_with(['$', '%', '|'])
         || shape.len >= 6 && text.starts_with(['$', '%']) && shape.digits > 0

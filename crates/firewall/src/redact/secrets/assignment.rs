@@ -19,6 +19,8 @@ const MAX_NAME_BYTES: usize = 64;
 const MAX_NAME_GAP: usize = 32;
 /// How far apart the name and the value of a pair may be, in bytes.
 const MAX_PAIR_GAP: usize = 48;
+/// The longest part of a resource name before the kind of the resource, in bytes.
+const MAX_RESOURCE_BYTES: usize = 96;
 
 /// Finds values by the names before them.
 pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
@@ -112,11 +114,23 @@ fn at_colon(bytes: &[u8], at: usize) -> Option<Assignment> {
         return None;
     }
     let kind = kind_before(bytes, at)?;
+    if is_in_resource_name(bytes, at) {
+        return None;
+    }
     let mut value = assigned_value::value_after(bytes, at + 1, b':')?;
     if b" \t".contains(&after) {
         fill_line(bytes, at, kind, &mut value);
     }
     Some(Assignment { kind, value })
+}
+
+/// True for a colon in the name of a resource, `arn:aws:secretsmanager:eu-west-1:1234:secret:x`.
+fn is_in_resource_name(bytes: &[u8], colon: usize) -> bool {
+    let run = slice(bytes, colon.saturating_sub(MAX_RESOURCE_BYTES)..colon);
+    let is_part = |b: &&u8| b.is_ascii_alphanumeric() || b":_-./*".contains(b);
+    let len = run.iter().rev().take_while(is_part).count();
+    let name = slice(run, run.len() - len..run.len());
+    name.starts_with(b"arn:") || name.starts_with(b"urn:")
 }
 
 /// The kind of secret that the name before a sign announces.
@@ -129,7 +143,9 @@ fn kind_before(bytes: &[u8], sign: usize) -> Option<SecretKind> {
     if is_value_key(text) {
         return kind_of_pair(bytes, name.start);
     }
-    secret_name::secret_kind(text)
+    let kind = secret_name::secret_kind(text)?;
+    let is_public = kind == SecretKind::Weak && secret_name::is_public_phrase(bytes, name.start);
+    (!is_public).then_some(kind)
 }
 
 /// The name that ends before this position; quotes, brackets and blanks may intervene.

@@ -98,7 +98,17 @@ fn is_one_token(text: &str, shape: &TokenStats) -> bool {
     let base64 = shape.irregular_capitals >= 2 && shape.letter_digit_transitions >= 4;
     let dotted = text.split('.').any(|part| part.len() >= 14) || !text.contains('.');
     let dated = text.get(4..5) == Some("-") && text.get(7..8) == Some("-") && shape.letters <= 3;
-    (base64 || !text.contains('/')) && dotted && !dated && not_a_path(text)
+    (base64 || !text.contains('/')) && dotted && !dated && not_a_path(text) && !is_collation(text)
+}
+
+/// The name of a character set and an order of it: `utf8mb4_unicode_ci`, `latin1_bin`.
+fn is_collation(text: &str) -> bool {
+    const SETS: [&str; 12] = [
+        "ascii", "big5", "cp", "euc", "gb", "koi8", "latin", "sjis", "tis620", "ucs2", "utf16",
+        "utf8",
+    ];
+    let is_set = SETS.iter().any(|set| text.starts_with(set));
+    is_set && ["_ci", "_cs", "_bin", "_ks"].iter().any(|order| text.ends_with(order))
 }
 
 /// The rule that the token matches, given its context.

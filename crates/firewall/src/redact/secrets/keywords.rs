@@ -70,7 +70,7 @@ const REFUSAL_WORDS: &[&str] = words![
     "span" "request" "correlation" "fingerprint" "thumbprint" "image" "layer" "blob" "subproject"
     "checkout" "merged" "merge" "ref" "refs" "tree" "parent" "cherry" "branch" "public" "pubkey"
     "nonce" "filename" "serial" "session_id" "transaction" "tx" "txid" "block" "contract" "wallet"
-    "etags" "build" "snapshot" "container" "pod" "_id" "objectid" "boundary" "color" "enc["
+    "etags" "build" "snapshot" "container" "pod" "_id" "objectid" "boundary" "color" "enc[" "enc(" "{cipher}"
     "playlist" "playlists" "album" "track" "episode" "video" "videos" "watch" "channel" "changeset"
     "customer" "price" "product" "invoice" "order" "guild" "board" "design" "head" "pipeline"
     "document" "page" "article" "issue" "event" "card" "file" "base" "h1:"
@@ -143,8 +143,12 @@ pub(super) fn keyword_before(bytes: &[u8], token: usize, reach: usize) -> Option
     })
 }
 
-/// True if the word ends the name of something public: `csrf_token`.
+/// True if the word ends the name of something public: `csrf_token`, `cache key`.
 fn is_public_name(bytes: &[u8], word: Range<usize>) -> bool {
+    let is_key = slice(bytes, word.clone()).eq_ignore_ascii_case(b"key");
+    if is_key && secret_name::is_public_phrase(bytes, word.start) {
+        return true;
+    }
     let run = slice(bytes, word.start.saturating_sub(32)..word.start);
     let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_-".contains(b);
     let len = run.iter().rev().take_while(named).count();
@@ -171,7 +175,7 @@ fn is_whole_word(bytes: &[u8], word: Range<usize>, kind: Keyword) -> bool {
     let plural = kind == Keyword::Strong && after == b's';
     let capital = last.is_ascii_lowercase() && after.is_ascii_uppercase();
     let upper = kind != Keyword::Refusal && last.is_ascii_uppercase() && after.is_ascii_uppercase();
-    let ends = matches!(last, b'[' | b':')
+    let ends = matches!(last, b'[' | b'(' | b'}' | b':')
         || !after.is_ascii_alphabetic()
         || capital
         || long

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::folded_name;
+use super::slice;
 use crate::redact::validators::words;
 use crate::redact::word_ending_trie::{WordEndingTrie, WordFlags};
 
@@ -61,7 +62,13 @@ const PUBLIC_WORDS: &[&str] = words![
     "previous" "page" "continuation" "cursor" "idempotency" "routing" "bucket" "object" "schema"
     "sequence" "translation" "i18n" "group" "index" "row" "field" "column" "event" "map" "hot"
     "keyboard" "resume" "sync" "dedupe" "natural" "surrogate" "composite" "unique" "authenticity"
-    "lookup" "host" "verification" "max" "min" "num" "per" "total"
+    "lookup" "host" "verification" "max" "min" "num" "per" "total" "restore"
+];
+
+/// Words for a public key that also precede it in a sentence: `cache key: x`.
+const PUBLIC_PHRASE_WORDS: &[&str] = words![
+    "public" "foreign" "primary" "partition" "sort" "cache" "restore" "idempotency" "routing" "object"
+    "unique" "composite" "surrogate" "lookup" "translation" "row" "shard" "dedupe"
 ];
 
 /// Last words of names for an attribute of a secret, or for something unrelated.
@@ -249,6 +256,15 @@ pub(crate) fn is_public(mut name: &[u8]) -> bool {
     false
 }
 
+/// True if the word before this position, beyond a blank, says that a key is public: `cache key`.
+pub(super) fn is_public_phrase(bytes: &[u8], key: usize) -> bool {
+    const MAX_WORD_BYTES: usize = 16;
+    let run = slice(bytes, key.saturating_sub(MAX_WORD_BYTES)..key);
+    let Some(before) = run.strip_suffix(b" ") else { return false };
+    let len = before.iter().rev().take_while(|b| b.is_ascii_alphabetic()).count();
+    is_in_list(slice(before, before.len() - len..before.len()), PUBLIC_PHRASE_WORDS)
+}
+
 /// True for the name of an attribute of a secret, such as its length or file.
 pub(super) fn is_attribute(name: &[u8]) -> bool {
     is_in_list(split_last_word(name).1, ATTRIBUTE_WORDS)
@@ -315,6 +331,25 @@ mod tests {
             ("impasse", None),
         ] {
             assert_eq!(secret_kind(name.as_bytes()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_word_before_a_key_says_that_it_is_public() {
+        for (text, is_public) in [
+            ("cache key", true),
+            ("the Primary key", true),
+            ("(sort key", true),
+            ("encryption key", false),
+            ("cache  key", false),
+            ("cache-key", false),
+            ("cache, key", false),
+            ("subcache key", false),
+            ("key", false),
+            (" key", false),
+        ] {
+            let key = text.len() - "key".len();
+            assert_eq!(is_public_phrase(text.as_bytes(), key), is_public, "{text}");
         }
     }
 

@@ -51,10 +51,10 @@ fn is_version(text: &str) -> bool {
 
 /// The name of a hash, a cipher, an encoding or a protocol.
 fn is_method(text: &str) -> bool {
-    const METHODS: [&str; 24] = [
+    const METHODS: [&str; 26] = [
         "sha1", "sha2", "sha3", "sha5", "md4", "md5", "base64", "base32", "utf8", "utf16", "oauth",
         "pbkdf2", "argon2", "x509", "wpa2", "wpa3", "aes128", "aes192", "aes256", "ntlmv2",
-        "kerberos5", "pkcs", "ed25519", "rsa",
+        "kerberos5", "pkcs", "ed25519", "rsa", "socks", "socksv",
     ];
     let plain: String = text.chars().filter(char::is_ascii_alphanumeric).take(12).collect();
     let plain = plain.to_ascii_lowercase();
@@ -88,7 +88,7 @@ fn is_code(text: &str) -> bool {
 }
 
 /// `heather.Moor7`, but not `cfg.Token2`.
-fn is_of_two_names(text: &str) -> bool {
+pub(crate) fn is_of_two_names(text: &str) -> bool {
     let Some((first, last)) = text.split_once('.') else { return false };
     let letters = last.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
     let named = CREDENTIAL_NAME_ENDINGS.iter().chain(&["pass", "passwd", "password", "pwd"]);
@@ -147,7 +147,10 @@ mod tests {
     fn a_method_is_told_by_its_name() {
         check(
             is_method,
-            &["SHA-256", "sha1", "md5", "AES128", "base64enc", "md5hash", "rsa2048", "utf8"],
+            &[
+                "SHA-256", "sha1", "md5", "AES128", "base64enc", "md5hash", "rsa2048", "utf8",
+                "SOCKSv5",
+            ],
             &["sha1nes", "mymd5", "plover1", "sha"],
         );
     }

@@ -44,6 +44,15 @@ fn placeholders_are_known() {
 }
 
 #[test]
+fn a_word_for_a_password_is_none() {
+    check(
+        "not_its_name",
+        &["pw", "pass1", "secret", "passes", "my-password", ""],
+        &["password", "PASS", "Passwd", "senha"],
+    );
+}
+
+#[test]
 fn a_password_is_no_placeholder_because_a_phrase_is_within_a_word_of_it() {
     for text in [
         "Mastodon#4471x", "Protodoc#4471x", "Corp1234567890!", "dummyKd83jQ2", "q8Vn2Lm",

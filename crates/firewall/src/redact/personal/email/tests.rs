@@ -36,6 +36,34 @@ fn an_image_tells_how_far_it_is_enlarged() {
 }
 
 #[test]
+fn a_message_is_named_by_its_header() {
+    for (text, is_one) in [
+        ("Message-ID: <20260814091244.4F1C22@mx.corp.net>", true),
+        ("message-id=<20260814@mx.corp.net>", true),
+        ("X-Original-Message-ID:\r\n <CAF4abc12XYZ@mail.corp.net>", true),
+        ("In-Reply-To: <CAF4abc12XYZ@mail.corp.net>", true),
+        ("References:<CAF4abc12XYZ@mail.corp.net>", true),
+        ("Content-ID: <1.a1b2c3@corp.net>", true),
+        ("Message-ID: <1409845851-38950-3-git-send-email-jane@corp.net>", false),
+        ("Message-ID: <20260814091244.38950-1-jane@corp.net>", false),
+        ("Message-ID: <20260814091244.jane7@corp.net>", false),
+        ("Message-ID: <20260814091244.J\u{fc}7@corp.net>", false),
+        ("Message-ID: <jane.roe@corp.net>", false),
+        ("Message-ID: <jane.roe1987@corp.net>", false),
+        ("Message-ID: 20260814091244.4F1C22@mx.corp.net", false),
+        ("Message-ID: <20260814091244.4F1C22@mx.corp.net", false),
+        ("Message-ID <20260814091244.4F1C22@mx.corp.net>", false),
+        ("Reply-To: <20260814091244.4F1C22@mx.corp.net>", false),
+        ("<20260814091244.4F1C22@mx.corp.net>", false),
+    ] {
+        let at = text.find('@').unwrap();
+        let start = text.get(..at).unwrap().rfind(['<', ' ']).unwrap() + 1;
+        let end = text.len() - usize::from(text.ends_with('>'));
+        assert_eq!(is_message_id(text.as_bytes(), start..end, at), is_one, "{text}");
+    }
+}
+
+#[test]
 fn a_top_level_name_is_of_letters_and_no_ending_of_a_file() {
     let (most, more) = ("a".repeat(24), "a".repeat(25));
     for (label, end) in [

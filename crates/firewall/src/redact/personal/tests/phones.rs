@@ -99,6 +99,75 @@ fn a_phone_is_told_by_its_groups_and_by_what_stands_around() {
 }
 
 #[test]
+fn one_letter_names_a_number_in_a_signature() {
+    check(&[
+        ("T 0731 44172-208", "phone=0731 44172-208"),
+        ("Kern GmbH\n  F: 0731 44172-208", "phone=0731 44172-208"),
+        ("Ann Kern | T. 0731 44172-208", "phone=0731 44172-208"),
+        ("Ann Kern \u{b7} T 0731 44172-208", "phone=0731 44172-208"),
+        ("Ulm, F 0731 44172-208", "phone=0731 44172-208"),
+        ("0731 44172-208", ""),
+        ("Kern T 0731 44172-208", ""),
+        ("|T 0731 44172-208", ""),
+        ("X 0731 44172-208", ""),
+        ("t 0731 44172-208", ""),
+        ("T0731 44172-208", ""),
+        ("T 7731 44172-208", ""),
+        ("T 0031 44172-208", ""),
+        ("T 073144172208", ""),
+        ("T 0731 4417", ""),
+    ]);
+}
+
+#[test]
+fn a_number_of_an_order_is_none_in_any_language() {
+    for word in [
+        "comanda",
+        "factură",
+        "colet",
+        "rendelésszám",
+        "számla",
+        "szerződés",
+        "tilausnumero",
+        "lasku",
+        "viitenumero",
+        "ärende",
+        "beställning",
+        "avtal",
+        "narudžba",
+        "račun",
+        "naročilo",
+        "рахунок",
+        "номер замовлення",
+        "поръчка",
+        "παραγγελία",
+        "hóa đơn",
+        "tagihan",
+        "رقم الطلب",
+        "الفاتورة",
+        "سفارش",
+        "מספר הזמנה",
+        "חשבונית",
+        "หมายเลขคำสั่งซื้อ",
+        "ใบแจ้งหนี้",
+        "Vorgang",
+        "sinistre",
+        "zaak",
+        "talep no",
+        "Rendelésszám:",
+        "Ärende",
+    ] {
+        for number in ["054-4417220", "0744 172 208", "040 441 7220", "06 20 441 7220"] {
+            assert_eq!(found(&format!("{word} {number}")), "", "{word}");
+        }
+    }
+    for text in ["tel. 040 441 7220", "tilaus, puh. 040 441 7220", "comanda, telefon: 0744 172 208"]
+    {
+        assert!(!found(text).is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn a_cell_below_a_heading_that_names_a_phone_is_one_of_7_to_15_digits() {
     // So far below that nothing but the column says what it is.
     let below = |heading: &str, cell: &str| {
