@@ -222,9 +222,12 @@ const PROGRAM_ARGUMENTS: [&str; 12] = [
 #[must_use]
 pub fn option_injection_match(tool: &ToolDescription<'_>) -> Option<MatchConditions> {
     let members = tool.input.and_then(|schema| schema.get("properties")?.as_object());
-    let names = members.into_iter().flatten().map(|(name, _)| name.as_str());
+    let members = members.into_iter().flatten();
+    let reaches_program = |(name, member): &(&String, &Value)| {
+        PROGRAM_ARGUMENTS.contains(&name.as_str()) && !names_page_element(member)
+    };
     let mut any = Vec::new();
-    for name in names.filter(|name| PROGRAM_ARGUMENTS.contains(name)) {
+    for (name, _) in members.filter(reaches_program) {
         let Ok(at) = JsonPointer::parse(&format!("/{name}")) else { continue };
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
         let holds = |predicate| MatchConditions {
@@ -244,6 +247,15 @@ pub fn option_injection_match(tool: &ToolDescription<'_>) -> Option<MatchConditi
 fn path_misfit(fits: ArgumentPredicate) -> MatchConditions {
     let at = ArgumentPredicate::at(fits.at.clone());
     let there = ArgumentPredicate { holds_paths: Some(true), ..at };
+/// Whether an argument names an element of a page, for a browser and for no program.
+fn names_page_element(schema: &Value) -> bool {
+    let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let words = weaver_text::split::words(text);
+    words.iter().any(|word| matches!(word.as_str(), "selector" | "css" | "xpath"))
+        || words.windows(2).any(|two| matches!(two, [a, b] if a == "page" && b == "element"))
+        || words.windows(2).any(|two| matches!(two, [a, b] if a == "element" && b == "reference"))
+}
+
     let not =
         Some(Box::new(MatchConditions { arguments: vec![fits], ..MatchConditions::default() }));
     MatchConditions { arguments: vec![there], not, ..MatchConditions::default() }
