@@ -41,10 +41,15 @@ const SENSITIVE_PATHS: &[&str] = &[
 const MAX_SCHEMA_DEPTH: usize = 5;
 
 /// The patterns of paths of keys, of settings that run programs, and of the system itself, as
-/// [`LocalWrite::sensitive_paths_match`] tests for them.
+/// [`LocalWrite::sensitive_paths_match`] tests for them. A part of the system in which one of these
+/// folders is, such as `/root/project`, is left out: a server that was set up for the folder writes
+/// there.
 #[must_use]
-pub fn sensitive_paths() -> Vec<Pattern> {
-    SENSITIVE_PATHS.iter().filter_map(|glob| Pattern::parse(glob).ok()).collect()
+pub fn sensitive_paths(folders: &[String]) -> Vec<Pattern> {
+    let patterns = SENSITIVE_PATHS.iter().filter_map(|glob| Pattern::parse(glob).ok());
+    let is_part_of_system = |pattern: &Pattern| pattern.as_str().starts_with('/');
+    let has_folder = |pattern: &Pattern| folders.iter().any(|folder| pattern.matches(folder));
+    patterns.filter(|pattern| !(is_part_of_system(pattern) && has_folder(pattern))).collect()
 }
 
 /// An argument that contains a local path.
@@ -196,10 +201,10 @@ impl LocalWrite {
     }
 
     /// Conditions that match calls which touch keys, start-up files or the system; `None` if it
-    /// takes no paths.
+    /// takes no paths. `folders` are those of its server.
     #[must_use]
-    pub fn sensitive_paths_match(&self) -> Option<MatchConditions> {
-        let globs = sensitive_paths();
+    pub fn sensitive_paths_match(&self, folders: &[String]) -> Option<MatchConditions> {
+        let globs = sensitive_paths(folders);
         let sensitive = |path: &PathArgument| {
             let at = ArgumentPredicate::at(path.at.clone());
             let any_path = ArgumentPredicate { any_path: globs.clone(), ..at };
@@ -242,11 +247,6 @@ pub fn option_injection_match(tool: &ToolDescription<'_>) -> Option<MatchConditi
     (!any.is_empty()).then(|| MatchConditions { any, ..MatchConditions::default() })
 }
 
-/// Conditions that match a value which contains paths but does not meet `fits`. Null and an empty
-/// list contain none.
-fn path_misfit(fits: ArgumentPredicate) -> MatchConditions {
-    let at = ArgumentPredicate::at(fits.at.clone());
-    let there = ArgumentPredicate { holds_paths: Some(true), ..at };
 /// Whether an argument names an element of a page, for a browser and for no program.
 fn names_page_element(schema: &Value) -> bool {
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
@@ -256,6 +256,11 @@ fn names_page_element(schema: &Value) -> bool {
         || words.windows(2).any(|two| matches!(two, [a, b] if a == "element" && b == "reference"))
 }
 
+/// Conditions that match a value which contains paths but does not meet `fits`. Null and an empty
+/// list contain none.
+fn path_misfit(fits: ArgumentPredicate) -> MatchConditions {
+    let at = ArgumentPredicate::at(fits.at.clone());
+    let there = ArgumentPredicate { holds_paths: Some(true), ..at };
     let not =
         Some(Box::new(MatchConditions { arguments: vec![fits], ..MatchConditions::default() }));
     MatchConditions { arguments: vec![there], not, ..MatchConditions::default() }
