@@ -54,6 +54,8 @@ fn a_server_that_dies_at_start_says_how_and_with_which_words() {
     let mut client = Client::open(&folder);
     let (_, body) = client.call("tool_browse", json!({"query": "say"}));
     let missing = &body["missing"][0];
+    let text = body["text"].as_str().unwrap();
+    assert!(text.contains("(Server `s` is missing: ") && !text.contains("[TOKEN]"), "{text}");
     let problem = missing["problem"].as_str().unwrap();
     assert_eq!((&missing["server"], &missing["status"]), (&json!("s"), &json!("failed")), "{body}");
     for part in ["exit status: 3", "standard error ends with", "the secret is [TOKEN]"] {
