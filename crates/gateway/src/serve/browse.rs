@@ -42,6 +42,7 @@ pub(crate) async fn answer(
     client: &Client,
     arguments: &Map<String, Value>,
 ) -> Result<Reply, ServeError> {
+    client.gateway.upstreams.wait_for_first_attempts().await;
     client.gateway.upstreams.refresh().await;
     let integer_argument = |key: &str, max: u64| match arguments.get(key).map(Value::as_u64) {
         None => Ok(None),
@@ -150,9 +151,9 @@ fn footer(client: &Client, query: &str, tool_count: usize, shown: PagePosition) 
         out.push_str(&format!("\n({notice})"));
     }
     for UnavailableServer { server, problem, .. } in client.unavailable_servers() {
-        out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
         // The rest is for the user, who sees it with `weaver status`, and stands in `_meta`.
         let problem = weaver_text::escape::shorten(&problem, MAX_PROBLEM_CHARS);
+        out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
     }
     for ((server, reason), tool_count) in client.tools_awaiting_approval() {
         let waiting = match tool_count {
