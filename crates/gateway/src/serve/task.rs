@@ -5,7 +5,7 @@ mod view;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::mpsc::WeakSender;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
