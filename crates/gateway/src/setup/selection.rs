@@ -1,17 +1,24 @@
 //! Selects the servers that a gateway takes over from clients' files.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::program_path;
 use super::secret_location::SecretLocation;
 use super::secrets::{self, ExtractedSecret};
-use crate::clients::{ClientFile, ListedServer, ServerEntry, ServerTransport, UnusableEntry};
+use crate::clients::{
+    ClientFile, ListedServer, ServerEntry, ServerTransport, ToolFilter, UnusableEntry,
+};
 use crate::config::{Config, TransportSettings, UpstreamSettings, legal_name};
 
 /// Names used by the gateway's own tools.
 const RESERVED_NAMES: [&str; 3] = ["kernel", "tools", "weaver"];
+/// Variables that name files of certificates. A server inherits them; but a daemon that a desktop
+/// client started has none of what a shell sets.
+pub(super) const CERTIFICATE_VARIABLES: [&str; 5] = [
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+];
 
 /// The servers to take over, and the skipped ones with reasons.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +42,25 @@ pub struct SelectedServer {
     pub entry: ServerEntry,
     /// Where it was found.
     pub origins: Vec<ServerOrigin>,
+    /// The tools that each of these clients takes from it, in the same order.
+    pub tool_filters: Vec<ToolFilter>,
+}
+
+impl SelectedServer {
+    /// Whether every client that has the server leaves this tool out. The gateway has one policy for
+    /// all of them, so a tool that one of them takes stays.
+    #[must_use]
+    pub fn leaves_out(&self, tool: &str) -> bool {
+        !self.tool_filters.is_empty() && self.tool_filters.iter().all(|one| one.leaves_out(tool))
+    }
+
+    /// The clients that leave out tools which another one takes, so that they get them too.
+    pub fn widened_clients(&self) -> impl Iterator<Item = &str> {
+        let is_one = self.tool_filters.windows(2).all(|two| matches!(two, [a, b] if a == b));
+        let origins = self.origins.iter().zip(&self.tool_filters);
+        let widened = origins.filter(move |(_, filter)| !is_one && !filter.is_empty());
+        widened.map(|(origin, _)| origin.client.as_str())
+    }
 }
 
 /// Where a server was found.
@@ -75,8 +101,8 @@ pub struct UsedNames {
 pub struct HostEnvironment<'a> {
     /// `PATH`.
     pub search_path: &'a OsStr,
-    /// Whether a variable is set.
-    pub is_set: &'a dyn Fn(&str) -> bool,
+    /// The value of a variable, if it is set.
+    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
 }
 
 impl Selection {
@@ -111,6 +137,8 @@ impl Selection {
                 if let Some(at) = raw.iter().position(|one| one.transport == entry.transport)
                     && let Some(known) = selection.servers.get_mut(at)
                 {
+                    known.tool_filters.push(entry.tools);
+                    rename_plainly(known, &origin, &mut names, &mut selection.secrets);
                     known.origins.push(origin);
                     continue;
                 }
@@ -119,7 +147,9 @@ impl Selection {
                 let mut entry = entry;
                 let found = secrets::extract(&name, &mut entry, &mut variables);
                 selection.secrets.extend(found);
-                selection.servers.push(SelectedServer { name, entry, origins: vec![origin] });
+                let tool_filters = vec![entry.tools.clone()];
+                let origins = vec![origin];
+                selection.servers.push(SelectedServer { name, entry, origins, tool_filters });
             }
         }
         selection.servers.sort_by(|a, b| a.name.cmp(&b.name));
@@ -128,17 +158,24 @@ impl Selection {
 }
 
 impl Selection {
-    /// The folders that each server was set up for: the folders among its arguments.
+    /// The folders that each server was set up for: the folders among its arguments. Where it works
+    /// in one of them, so do relative paths.
     #[must_use]
     pub fn folders(&self) -> ServerFolders {
         let home = std::env::var("HOME").unwrap_or_default();
         let of = |server: &SelectedServer| {
-            let ServerTransport::Program { args, .. } = &server.entry.transport else {
+            let ServerTransport::Program { args, cwd, .. } = &server.entry.transport else {
                 return Vec::new();
             };
-            let expanded = args.iter().map(|arg| arg.replace("${HOME}", &home));
-            let folders = expanded.filter(|arg| arg.starts_with('/') && Path::new(arg).is_dir());
-            folders.collect()
+            let expand = |text: &str| text.replace("${HOME}", &home);
+            let cwd = cwd.as_ref().map(|cwd| PathBuf::from(expand(&cwd.to_string_lossy())));
+            let cwd = cwd.filter(|cwd| cwd.is_absolute());
+            let folder = |arg: &String| folder_of(&expand(arg), cwd.as_deref());
+            let mut folders: Vec<String> = args.iter().filter_map(folder).collect();
+            if cwd.is_some_and(|cwd| folders.iter().any(|one| cwd.starts_with(one))) {
+                folders.push(".".to_owned());
+            }
+            folders
         };
         self.servers.iter().map(|server| (server.name.clone(), of(server))).collect()
     }
@@ -175,6 +212,39 @@ impl Selection {
     }
 }
 
+/// The folder that an argument names: a path, or one that is relative to the server's own folder.
+/// A mere word may be anything.
+fn folder_of(arg: &str, cwd: Option<&Path>) -> Option<String> {
+    let is_relative = matches!(arg, "." | "..") || arg.starts_with("./") || arg.starts_with("../");
+    let folder = match cwd {
+        Some(cwd) if is_relative => cwd.join(arg).canonicalize().ok()?,
+        _ => PathBuf::from(arg),
+    };
+    let folder = folder.to_str().filter(|_| folder.is_absolute() && folder.is_dir());
+    folder.map(str::to_owned)
+}
+
+/// Gives a server the name that it has in this client too, if its present name had to be made up
+/// and this one is free.
+fn rename_plainly(
+    server: &mut SelectedServer,
+    origin: &ServerOrigin,
+    names: &mut BTreeSet<String>,
+    secrets: &mut [ExtractedSecret],
+) {
+    let is_made_up = server.origins.iter().all(|one| one.name != server.name);
+    let is_plain = legal_name(&origin.name) == origin.name;
+    let is_free = !names.contains(&origin.name) && !RESERVED_NAMES.contains(&origin.name.as_str());
+    if is_made_up && is_plain && is_free {
+        names.remove(&server.name);
+        names.insert(origin.name.clone());
+        for secret in secrets.iter_mut().filter(|secret| secret.server == server.name) {
+            secret.server.clone_from(&origin.name);
+        }
+        server.name.clone_from(&origin.name);
+    }
+}
+
 /// The entry with its program resolved, or why it cannot be taken over.
 fn resolve_entry(
     server: &ListedServer,
@@ -199,6 +269,12 @@ fn resolve_entry(
         if let Some(path) = found.search_path {
             env.entry("PATH".to_owned()).or_insert(path);
         }
+        for name in CERTIFICATE_VARIABLES {
+            if let Some(value) = (machine.variable)(name).and_then(|value| value.into_string().ok())
+            {
+                env.entry(name.to_owned()).or_insert(value);
+            }
+        }
     }
     Ok(entry)
 }
@@ -219,7 +295,7 @@ fn unset_variable(entry: &ServerEntry, machine: &HostEnvironment<'_>) -> Option<
     }
     let variables = texts.into_iter().flat_map(|text| text.split("${").skip(1));
     let mut names = variables.filter_map(|rest| rest.split_once('}').map(|(name, _)| name));
-    names.find(|name| !name.contains(":-") && !(machine.is_set)(name)).map(str::to_owned)
+    names.find(|name| !name.contains(":-") && (machine.variable)(name).is_none()).map(str::to_owned)
 }
 
 /// A valid name that is not used.
