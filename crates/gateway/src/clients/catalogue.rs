@@ -3,7 +3,7 @@
 //! Each client is one row, taken from the client's own documentation. A location that a client no
 //! longer uses does no harm, because only existing files are read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -328,6 +328,20 @@ impl Client {
             }),
         }
     }
+}
+
+/// The project folder of a file that a client keeps in one; `None` for a user's file.
+pub(super) fn project_of(file: &Path) -> Option<PathBuf> {
+    let file = file.canonicalize().ok()?;
+    let places = || Client::all().iter().flat_map(|client| client.locations);
+    let folders = ClientFolders::for_current_user();
+    let is_users = folders.is_some_and(|folders| {
+        places().any(|place| place.scope == Scope::User && place.file(&folders) == file)
+    });
+    let in_project =
+        places().find(|place| place.base == BaseFolder::Project && file.ends_with(place.path));
+    let depth = Path::new(in_project.filter(|_| !is_users)?.path).components().count();
+    file.ancestors().nth(depth).map(Path::to_owned)
 }
 
 impl ConfigLocation {

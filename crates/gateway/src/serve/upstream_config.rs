@@ -164,7 +164,8 @@ pub(crate) fn upstream_config_for(
     upstream
 }
 
-fn with_workspace_folder(
+/// The settings of a server that is started for a folder.
+pub(crate) fn with_workspace_folder(
     config: &config::UpstreamSettings,
     folder: &Path,
 ) -> config::UpstreamSettings {

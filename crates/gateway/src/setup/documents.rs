@@ -134,14 +134,7 @@ impl std::fmt::Display for ServerSection<'_> {
         let Self(server) = self;
         writeln!(f)?;
         for origin in &server.origins {
-            let called = weaver_text::escape::line(&origin.name);
-            let file = origin.file.display().to_string();
-            writeln!(
-                f,
-                "# From {}, `{called}` in {}",
-                origin.client,
-                weaver_text::escape::line(&file)
-            )?;
+            writeln!(f, "{}", origin.comment())?;
         }
         writeln!(f, "[mcpServers.{}]", server.name)?;
         match &server.entry.transport {

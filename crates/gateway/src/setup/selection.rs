@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use weaver_text::escape;
+
 use super::program_path;
 use super::secret_location::SecretLocation;
 use super::secrets::{self, ExtractedSecret};
 use crate::clients::{
     ClientFile, ListedServer, ServerEntry, ServerTransport, ToolFilter, UnusableEntry,
 };
-use crate::config::{Config, TransportSettings, UpstreamSettings, legal_name};
+use crate::config::legal_name;
 
 /// Names used by the gateway's own tools.
 const RESERVED_NAMES: [&str; 3] = ["kernel", "tools", "weaver"];
@@ -72,6 +74,14 @@ pub struct ServerOrigin {
     pub file: PathBuf,
     /// The server's name in that file.
     pub name: String,
+}
+
+impl ServerOrigin {
+    /// The line above the server's section in `weaver.toml`.
+    pub(super) fn comment(&self) -> String {
+        let (name, file) = (escape::line(&self.name), self.file.display().to_string());
+        format!("# From {}, `{name}` in {}", self.client, escape::line(&file))
+    }
 }
 
 /// A server that is not taken over.
@@ -313,101 +323,5 @@ fn free_name(name: &str, client: &str, names: &mut BTreeSet<String>) -> String {
     found
 }
 
-/// The value of a variable that is known only where the gateway runs, in a configuration that is
-/// read only for what it names.
-pub const UNKNOWN_VALUE: &str = "unset";
-
-/// The configured server that a client's entry refers to: one that is reached in the same way. The
-/// name alone proves nothing, because two clients may use it for different servers.
-#[must_use]
-pub fn matching_server<'c>(
-    server: &ListedServer,
-    config: &'c Config,
-) -> Option<&'c UpstreamSettings> {
-    let entry = server.entry.as_ref().ok()?;
-    config.upstreams.iter().find(|one| is_same_server(&entry.transport, &one.transport))
-}
-
-/// True for a value that the configuration has, as far as it is known here.
-fn is_same_value(value: &str, own: &str) -> bool {
-    let known_parts_match = |(before, after): (&str, &str)| {
-        value.len() >= before.len() + after.len()
-            && value.starts_with(before)
-            && value.ends_with(after)
-    };
-    value == own || own.split_once(UNKNOWN_VALUE).is_some_and(known_parts_match)
-}
-
-fn is_same_server(entry: &ServerTransport, upstream: &TransportSettings) -> bool {
-    match (entry, upstream) {
-        (
-            ServerTransport::Program { command, args, env, .. },
-            TransportSettings::Stdio { command: program, args: own, env: own_env, .. },
-        ) => {
-            let (name, program) = (Path::new(command).file_name(), Path::new(program).file_name());
-            let home = std::env::var("HOME").unwrap_or_default();
-            let expand = |text: &String| text.replace("${HOME}", &home);
-            let args: Vec<String> = args.iter().map(expand).collect();
-            // A variable's value is known only where the gateway runs.
-            let mut plain = env.iter().filter(|(_, value)| !value.contains("${"));
-            let same_env = plain.all(|(name, value)| own_env.get(name) == Some(value));
-            let same_args = args.len() == own.len()
-                && args.iter().zip(own).all(|(arg, own)| is_same_value(arg, own));
-            name == program && same_args && same_env
-        }
-        (
-            ServerTransport::Address { url, headers },
-            TransportSettings::Http { url: own, headers: own_headers, .. },
-        ) => {
-            // Another token is another account.
-            let mut plain = headers.iter().filter(|(_, value)| !value.contains("${"));
-            let same_headers = plain.all(|(name, value)| {
-                let mut same = own_headers.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));
-                same.any(|(_, own)| is_same_value(value, own))
-            });
-            is_same_value(url, own) && same_headers
-        }
-        _ => false,
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::ServerLogin;
-
-    #[test]
-    fn another_account_at_the_same_address_is_another_server() {
-        let of = |headers: &[(&str, &str)]| {
-            headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-        };
-        let url = "https://mcp.example/mcp".to_owned();
-        let same = |entry: &[(&str, &str)], own: &[(&str, &str)]| {
-            let entry = ServerTransport::Address { url: url.clone(), headers: of(entry) };
-            let (url, login) = (url.clone(), ServerLogin::default());
-            is_same_server(&entry, &TransportSettings::Http { url, headers: of(own), login })
-        };
-        let work = [("Authorization", "Bearer work")];
-        assert!(same(&[], &work) && same(&[("authorization", "Bearer work")], &work));
-        assert!(same(&[("Authorization", "Bearer ${TOKEN}")], &work));
-        assert!(same(&work, &[("Authorization", "Bearer unset")]), "what it holds is not known");
-        assert!(!same(&[("Authorization", "Bearer personal")], &work) && !same(&work, &[]));
-    }
-
-    #[test]
-    fn a_value_is_the_same_as_far_as_it_is_known() {
-        for (value, own, is_same) in [
-            ("--key=abc", "--key=abc", true),
-            ("--key=abc", "--key=unset", true),
-            ("abc", "unset", true),
-            ("https://x.example/?k=abc&p=1", "https://x.example/?k=unset&p=1", true),
-            ("https://x.example/?k=abc&p=2", "https://x.example/?k=unset&p=1", false),
-            ("--other=abc", "--key=unset", false),
-            ("--key=abc", "--key=abd", false),
-            ("aa", "aunseta", true),
-            ("a", "aunseta", false),
-        ] {
-            assert_eq!(is_same_value(value, own), is_same, "{value} {own}");
-        }
-    }
-}
+mod tests;
