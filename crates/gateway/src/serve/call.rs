@@ -192,8 +192,7 @@ fn default_approval_timeout(call: &ClientCall) -> Duration {
     }
 }
 
-/// Marks the run as used while a call waits or runs: an approval counts only in the run that asked,
-/// and a long call is no idle time.
+/// Marks the run as used while a call waits, because an approval counts only in the run that asked.
 async fn keep_run_alive(client: &Client) -> Infallible {
     loop {
         tokio::time::sleep(RUN_REFRESH_INTERVAL).await;
@@ -237,10 +236,7 @@ async fn execute_once(
     };
     let trace = CallTrace::current();
     let begun = trace.as_ref().map(|trace| trace.begin_execution());
-    let invocation = tokio::select! {
-        invocation = client_call.scope(execution) => invocation,
-        never = keep_run_alive(client) => match never {},
-    };
+    let invocation = client_call.scope(execution).await;
     if client_call.wants_log() {
         // Log messages of the call must arrive before its answer.
         upstreams.events.wait_until_logs_forwarded(client_call.link()).await;
