@@ -13,7 +13,7 @@ use weaver_gateway::clients::{
     ConnectionPlan, ListedServer, Scope, UndoAction, unified_diff,
 };
 use weaver_gateway::config::{self, Config};
-use weaver_gateway::setup::{SEARCH_PROFILE, UNKNOWN_VALUE, matching_server, private_values};
+use weaver_gateway::setup::{SEARCH_PROFILE, ServerMatcher, UNKNOWN_VALUE, private_values};
 use weaver_text::{escape, suggest};
 use weaver_types::{Clock as _, SystemClock};
 
@@ -29,24 +29,29 @@ pub(super) fn run(args: &Connect) -> Result<Exit, Failure> {
     }
     let folders = init::found_servers::folders()?;
     let files = selected_files(args, &folders, &gateway)?;
+    if !args.project {
+        print_project_servers(args, &folders)?;
+    }
     if files.is_empty() {
         let message = "no client has a server that weaver.toml knows";
         return Err(Failure::new(Exit::NotFound, "connect.no_clients", message).with_next_step(
             "name a client to add Weaver to it all the same: `weaver connect cursor`",
         ));
     }
-    let governed = |server: &ListedServer| matching_server(server, &gateway.config).is_some();
+    let matcher = gateway.matcher();
     let mut changed = 0_usize;
     for SelectedConfigFile { client, slot } in files {
         // Read the file again: it may hold several places, and an earlier one may have changed it.
         let file = ClientFile::read(client, slot, &folders)?;
+        let before = file.clone();
+        let governed = |server: &ListedServer| matcher.find(&before, server).is_some();
         let plan = gateway.connections.plan(file, &governed)?;
         let done = plan.is_done();
         if !args.dry_run && !done {
             gateway.connections.connect(&plan, SystemClock::default().now())?;
             changed += 1;
         }
-        print_connection(&plan, args)?;
+        print_connection(&plan, args, &governed)?;
     }
     if !args.output.json && !args.dry_run && changed > 0 {
         output::text(&format!(
@@ -85,6 +90,10 @@ impl GatewayConnections {
         let connections = connections.with_search_profile(search);
         Ok(Self { config, connections })
     }
+
+    fn matcher(&self) -> ServerMatcher<'_> {
+        ServerMatcher::new(&self.config)
+    }
 }
 
 /// The client of this id.
@@ -112,7 +121,7 @@ fn selected_files(
     folders: &ClientFolders,
     gateway: &GatewayConnections,
 ) -> Result<Vec<SelectedConfigFile>, Failure> {
-    let mut files = Vec::new();
+    let (mut files, matcher) = (Vec::new(), gateway.matcher());
     let named = args.clients.iter().map(|id| client_by_id(id)).collect::<Result<Vec<_>, _>>()?;
     let all = Client::all().iter().filter(|client| named.is_empty() || named.contains(client));
     for client in all {
@@ -135,7 +144,7 @@ fn selected_files(
                 }
             };
             let is_governed = |server: &ListedServer| {
-                server.is_gateway() || matching_server(server, &gateway.config).is_some()
+                server.is_gateway() || matcher.find(&file, server).is_some()
             };
             if file.servers.iter().any(is_governed) {
                 has_gateway_server = true;
@@ -165,7 +174,11 @@ fn shown_difference(file: &ClientFile, old: &str, new: &str) -> String {
     Firewall::new().redact_text(&difference).text
 }
 
-fn print_connection(plan: &ConnectionPlan, args: &Connect) -> Result<(), Failure> {
+fn print_connection(
+    plan: &ConnectionPlan,
+    args: &Connect,
+    governed: &dyn Fn(&ListedServer) -> bool,
+) -> Result<(), Failure> {
     let file = &plan.file;
     let path = file.path.display().to_string();
     let text = shown_difference(file, plan.old_text(), &plan.text);
@@ -193,16 +206,78 @@ fn print_connection(plan: &ConnectionPlan, args: &Connect) -> Result<(), Failure
         escape::line(&servers),
         output::dim(&escape::line(&path))
     ));
-    if !plan.kept.is_empty() {
-        let left = escape::line(&plan.kept.join(", ")).into_owned();
-        out.push_str(&format!(
-            "  stays without Weaver: {left}. `weaver update` takes in what works; then connect again\n"
-        ));
-    }
+    out.push_str(&kept_text(plan, governed));
     if let Some(client) = Client::by_id(&file.client).filter(|_| reload) {
         out.push_str(&format!("  now: {}\n", client.reload));
     }
     output::text(&out)?;
+    Ok(())
+}
+
+/// The servers that stay in the file: those that can be taken in, and the others with the reason.
+fn kept_text(plan: &ConnectionPlan, governed: &dyn Fn(&ListedServer) -> bool) -> String {
+    let kept = plan.file.servers.iter().filter(|server| plan.kept.contains(&server.name));
+    let (mut new, mut out) = (Vec::new(), String::new());
+    for server in kept {
+        let name = escape::line(&server.name);
+        let reason = match &server.entry {
+            Ok(entry) if entry.disabled => continue,
+            Ok(_) if governed(server) => continue,
+            Ok(_) => {
+                new.push(name);
+                continue;
+            }
+            Err(reason) => reason.to_string(),
+        };
+        out.push_str(&format!("  stays without Weaver: {name}: {}\n", escape::line(&reason)));
+    }
+    if !new.is_empty() {
+        out.push_str(&format!(
+            "  stays without Weaver: {}. `weaver update` takes in what works; then connect again\n",
+            new.join(", ")
+        ));
+    }
+    out
+}
+
+/// What clients start in this folder without Weaver: the servers in the folder's files, which are
+/// changed only on request. Nothing is said of a broken file: its client cannot read it either.
+pub(super) fn project_servers(folders: &ClientFolders) -> Vec<(ClientFile, Vec<String>)> {
+    let is_started = |server: &&ListedServer| {
+        !server.is_gateway() && !server.entry.as_ref().is_ok_and(|entry| entry.disabled)
+    };
+    let files = ClientFile::find_all(folders).into_iter().flatten();
+    let files = files.filter(|file| file.scope == Scope::Project);
+    let with_names = files.map(|file| {
+        let started = file.servers.iter().filter(is_started);
+        let names: Vec<String> = started.map(|server| server.name.clone()).collect();
+        (file, names)
+    });
+    with_names.filter(|(_, names)| !names.is_empty()).collect()
+}
+
+fn print_project_servers(args: &Connect, folders: &ClientFolders) -> Result<(), Failure> {
+    let is_meant =
+        |file: &ClientFile| args.clients.is_empty() || args.clients.contains(&file.client);
+    let found = project_servers(folders);
+    for (file, names) in found.into_iter().filter(|(file, _)| is_meant(file)) {
+        let path = file.path.display().to_string();
+        if args.output.json {
+            output::json(&json!({
+                "client": file.client, "file": path, "replaced": [], "left": names,
+                "changed": false, "dry_run": args.dry_run, "diff": null,
+            }))?;
+            continue;
+        }
+        output::text(&format!(
+            "{} starts {} of this folder itself, without Weaver  {}\n  `weaver update` takes in \
+             what is new, and `weaver connect --project` puts this file behind Weaver, for \
+             everyone who shares it\n",
+            output::bold(&file.client_name),
+            escape::line(&names.join(", ")),
+            output::dim(&escape::line(&path)),
+        ))?;
+    }
     Ok(())
 }
 

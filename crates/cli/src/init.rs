@@ -24,6 +24,7 @@ use zeroize::Zeroizing;
 use super::{Exit, Failure, output};
 use answers::Answers;
 use args::Init;
+use found_servers::SetupKind;
 use report::{GeneratedPassphrase, Report};
 
 pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
@@ -48,6 +49,8 @@ pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
     let config = folder.listing_config(&selection)?;
     let listed = list_tools(&config, &config.upstreams, args.timeout, &mut selection)?;
     let (mut review, problems) = Review::propose(posture, listed, &selection.folders());
+    review.refuse_left_out(&selection);
+    output::stderr(&found_servers::tool_filter_text(&selection, SetupKind::Init));
     for problem in &problems {
         let problem = weaver_text::escape::line(problem).into_owned();
         output::stderr(&format!("{}: {problem}\n", output::bold("left out")));

@@ -13,7 +13,7 @@ use weaver_types::{Clock as _, SystemClock};
 
 use super::connect::{self, GatewayConnections};
 use super::trace::last_day::LastDay;
-use super::{Exit, Failure, approve, config_path, output};
+use super::{Exit, Failure, approve, config_path, init, output};
 
 /// The largest log, in events, that is verified while the user waits.
 const MAX_EVENTS_TO_VERIFY: u64 = 20_000;
@@ -152,6 +152,13 @@ fn client_rows(gateway: &GatewayConnections, steps: &mut Vec<NextStep>) -> Resul
     let mut out = row("clients", &text);
     if !disconnected.is_empty() {
         out.push_str(&row("", &format!("not any more: {}", disconnected.join(", "))));
+    }
+    let folders = init::found_servers::folders().ok();
+    for (file, names) in folders.iter().flat_map(connect::project_servers) {
+        let text =
+            format!("{} starts {} of this folder itself", file.client_name, names.join(", "));
+        out.push_str(&row("", &escape::line(&text)));
+        steps.push(NextStep::new("weaver connect --project", "puts this folder behind Weaver"));
     }
     if names.is_empty() || !disconnected.is_empty() {
         steps.push(NextStep::new("weaver connect", "puts your MCP clients behind Weaver"));

@@ -21,6 +21,7 @@ mod jsonc;
 mod server_entry;
 mod server_table;
 mod toml_text;
+mod tool_filter;
 mod variables;
 mod yaml_text;
 
@@ -34,3 +35,4 @@ pub use difference::unified_diff;
 pub use error::ClientFileError;
 pub use file::{ClientFile, ListedServer};
 pub use server_entry::{ServerEntry, ServerTransport, UnusableEntry};
+pub use tool_filter::ToolFilter;

@@ -121,6 +121,7 @@ pub use server_feature::{FeatureKind, FeatureProposal, ServerFeatures, propose_f
 pub use tool_proposal::{ProposalError, propose};
 #[cfg(test)]
 pub(crate) use tool_proposal::{ToolDefinition, propose_definition};
+pub(crate) use upstream_config::with_workspace_folder;
 pub use upstream_config::{oauth_settings, upstream_config};
 pub use weaver_types::formats::upstream_digest;
 

@@ -21,6 +21,7 @@ mod revision;
 mod secret_location;
 mod secrets;
 mod selection;
+mod server_matcher;
 mod update;
 
 pub use documents::{GatewayDraft, SEARCH_PROFILE, ServerSection, owner_key_file, root_key_file};
@@ -34,8 +35,9 @@ pub use secret_location::SecretLocation;
 pub use secrets::{ExtractedSecret, private_values};
 pub use selection::{
     HostEnvironment, SelectedServer, Selection, ServerFolders, ServerOrigin, SkippedServer,
-    UNKNOWN_VALUE, UsedNames, matching_server,
+    UsedNames,
 };
+pub use server_matcher::{ServerMatcher, UNKNOWN_VALUE};
 pub use update::{GatewayUpdate, ServerChanges};
 
 #[cfg(test)]

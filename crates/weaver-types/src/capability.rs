@@ -18,7 +18,7 @@ pub use draft::CapabilityDraft;
 /// Most attempts after the first that a capability may declare.
 pub const MAX_RETRIES: u8 = 5;
 /// The bounds of a timeout, in milliseconds.
-pub const TIMEOUT_MS: std::ops::RangeInclusive<u32> = 100..=60_000;
+pub const TIMEOUT_MS: std::ops::RangeInclusive<u32> = 100..=3_600_000;
 /// The longest name, in bytes.
 pub const MAX_NAME: usize = 256;
 /// The longest description, in bytes.
@@ -189,7 +189,7 @@ impl CapabilityDraft {
             return Err(out("max_retries", self.max_retries.into(), "0 to 5"));
         }
         if !TIMEOUT_MS.contains(&self.timeout_ms) {
-            return Err(out("timeout_ms", self.timeout_ms.into(), "100 to 60000"));
+            return Err(out("timeout_ms", self.timeout_ms.into(), "100 to 3600000"));
         }
         Ok(())
     }

@@ -97,6 +97,19 @@ impl Kernel {
     ///
     /// A handle is not a credential: its principal, its expiry, its run and the revocations since
     /// it was stored are all checked before its record is used.
+    /// The capability whose result the caller could expand by this handle; `None` where it is
+    /// refused. [`Kernel::expand_isolated`] decides.
+    #[must_use]
+    pub fn handle_capability(
+        &self,
+        caller: Caller<'_>,
+        id: &HandleId,
+        isolated_runs: &BTreeSet<RunId>,
+    ) -> Option<CapabilityId> {
+        let record = self.find_handle(caller, id, isolated_runs).ok()?;
+        Some(record.handle.capability_id.clone())
+    }
+
     fn find_handle(
         &self,
         caller: Caller<'_>,

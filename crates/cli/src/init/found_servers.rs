@@ -43,8 +43,8 @@ pub(crate) fn folders() -> Result<ClientFolders, Failure> {
 /// Selects the servers in these files.
 pub(super) fn select(files: &[ClientFile], taken: &UsedNames) -> Selection {
     let search_path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin"));
-    let is_set = |name: &str| std::env::var_os(name).is_some();
-    let machine = HostEnvironment { search_path: &search_path, is_set: &is_set };
+    let variable = |name: &str| std::env::var_os(name);
+    let machine = HostEnvironment { search_path: &search_path, variable: &variable };
     Selection::from_files(files, &machine, taken)
 }
 
@@ -62,6 +62,40 @@ pub(super) fn found_text(files: &[ClientFile], selection: &Selection) -> String 
         ));
     }
     out.push_str(&left_out_text(&selection.skipped));
+    out
+}
+
+/// Whether a gateway is made or grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SetupKind {
+    Init,
+    Update,
+}
+
+/// What clients leave out of their servers, and Weaver does not.
+pub(super) fn tool_filter_text(selection: &Selection, kind: SetupKind) -> String {
+    let mut out = String::new();
+    for server in &selection.servers {
+        if kind == SetupKind::Update && server.tool_filters.iter().any(|one| !one.is_empty()) {
+            out.push_str(&format!(
+                "{}: a client leaves out some tools of {}; an update writes no rules, so these tools stay, \
+                 until a rule of the policy denies them\n",
+                output::bold("note"),
+                server.name,
+            ));
+            continue;
+        }
+        let clients: Vec<&str> = server.widened_clients().collect();
+        if !clients.is_empty() {
+            out.push_str(&format!(
+                "{}: {} leaves out some tools of {}, which another client takes; Weaver has one policy for \
+                 all, so these tools stay\n",
+                output::bold("note"),
+                escape::line(&clients.join(", ")),
+                server.name,
+            ));
+        }
+    }
     out
 }
 

@@ -75,6 +75,9 @@ impl Report<'_> {
             };
             out.push_str(&format!("  {:<10} {place:<24} {}\n", "secrets", output::dim(&many)));
         }
+        if let Some(note) = table::personal_data_note(review) {
+            out.push_str(&format!("\n{note}\n"));
+        }
         if let Some(passphrase) = generated {
             out.push_str(&format!(
                 "\nThe passphrase of both keys, shown once and kept nowhere. Write it down now:\n\n    {}\n",

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use weaver_gateway::setup::{Permission, Review, ReviewRow, Selection};
 use weaver_policy_analysis::propose::ContractProposal;
 use weaver_text::escape;
-use weaver_types::{Impact, SinkKind, World};
+use weaver_types::{Impact, SensitivityTag, SinkKind, World};
 
 use crate::output;
 
@@ -30,7 +30,8 @@ pub(super) fn review_table(review: &Review, selection: &Selection) -> String {
             let _ = writeln!(out, "\n{}{}", output::bold(server), output::dim(&from));
         }
         let mark = if row.doubt.is_some() { "?" } else { " " };
-        let why = row.doubt.clone().unwrap_or_else(|| effect(&row.proposal).to_owned());
+        let masked = if hides_personal_data(row) { "; masks personal data" } else { "" };
+        let why = row.doubt.clone().unwrap_or_else(|| effect(&row.proposal).to_owned()) + masked;
         let why = escape::shorten(&why, MAX_REASON_CHARS);
         let permission = permission_text(row.permission);
         let _ = writeln!(
@@ -42,6 +43,24 @@ pub(super) fn review_table(review: &Review, selection: &Selection) -> String {
         );
     }
     out
+}
+
+/// Whether an agent sees masks in place of the names and addresses in a tool's results.
+fn hides_personal_data(row: &ReviewRow) -> bool {
+    row.proposal.sensitivity.contains(&SensitivityTag::Pii) && row.permission != Permission::Deny
+}
+
+/// How to let an agent see what is masked; `None` if nothing is.
+pub(super) fn personal_data_note(review: &Review) -> Option<String> {
+    let many = review.rows().iter().filter(|row| hides_personal_data(row)).count();
+    (many > 0).then(|| {
+        format!(
+            "{} with personal data (tag `pii`): the agent reads masks such as [FIELD_1] in place of names and\n\
+             addresses. Take `pii` out of `sensitivity` in a contract to show them, or some kinds of them with\n\
+             `reveal` (docs/concepts/masks.md); then sign it: weaver sign policy/contracts.toml",
+            output::counted(many, "tool")
+        )
+    })
 }
 
 fn tool_name(row: &ReviewRow) -> &str {

@@ -10,6 +10,7 @@ use weaver_types::{Clock as _, SystemClock};
 
 use super::answers::Answers;
 use super::args::{Init, Update as Args};
+use super::found_servers::SetupKind;
 use super::{found_servers, list_within, questions, secrets, table};
 use crate::output::OutputFormat;
 use crate::policy::signing::with_key_hint;
@@ -65,6 +66,7 @@ fn apply_update(args: &Args, exclusions: &UpdateExclusions<'_>) -> Result<Exit, 
         selection = selection.without_secrets();
     }
     output::stderr(&found_servers::found_text(&files, &selection));
+    output::stderr(&found_servers::tool_filter_text(&selection, SetupKind::Update));
     let servers = update.listing_servers(&selection)?;
     output::stderr(&format!("starting {} servers …\n", servers.len()));
     let changes = update.changes(list_within(update.config(), &servers, args.timeout)?);

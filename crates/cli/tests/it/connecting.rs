@@ -8,9 +8,11 @@ use crate::newcomer::{Home, server, without_comments};
 fn both_tables_of_a_file_are_connected_and_given_back() {
     let home = Home::new();
     let (user, project) = (server("good", json!({})), server("good", json!({ "PROJECT": "1" })));
-    let both = json!({ "mcpServers": { "a": user, "b": project } });
-    home.write("both.json", &both.to_string());
     let here = home.path("work").canonicalize().unwrap();
+    let mut in_project = project.clone();
+    in_project["cwd"] = here.to_str().unwrap().into();
+    let both = json!({ "mcpServers": { "a": user, "b": in_project } });
+    home.write("both.json", &both.to_string());
     let claude = json!({
         "mcpServers": { "a": user },
         "projects": { here.to_str().unwrap(): { "mcpServers": { "b": project } } },
@@ -58,4 +60,111 @@ fn a_dry_run_shows_no_secret() {
     home.ok(&["connect"]);
     let shown = home.ok(&["disconnect", "--dry-run"]).out;
     assert!(shown.contains("+      \"command\"") && !shown.contains("secret-in-"), "{shown}");
+}
+
+/// What a client with this entry starts, by the names of its table.
+fn names(home: &Home, file: &str, table: &str) -> Vec<String> {
+    let text: Value = serde_json::from_str(&without_comments(&home.read(file))).unwrap();
+    let mut names: Vec<String> = text[table].as_object().unwrap().keys().cloned().collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_server_of_another_folder_or_another_account_is_another_server() {
+    let home = Home::new();
+    let entry = server("good", json!({ "DB": "prod" }));
+    home.write("work/.mcp.json", &json!({ "mcpServers": { "notes": entry } }).to_string());
+    home.write(".cursor/mcp.json", &json!({ "mcpServers": { "db": entry } }).to_string());
+    home.ok(&["init", "--yes"]);
+    // The same entry in another project, and the same program without its variable.
+    std::fs::remove_file(home.path("work/.mcp.json")).unwrap();
+    home.write("work/other/.mcp.json", &json!({ "mcpServers": { "notes": entry } }).to_string());
+    let dev = server("good", json!({}));
+    home.write(
+        ".codeium/windsurf/mcp_config.json",
+        &json!({ "mcpServers": { "db": dev } }).to_string(),
+    );
+    let weaver = std::path::Path::new(env!("CARGO_BIN_EXE_weaver"));
+    let in_other = |args: &[&str]| {
+        let mut command = home.command(weaver);
+        crate::newcomer::Run::of(
+            command.args(args).current_dir(home.path("work/other")).output().unwrap(),
+        )
+    };
+    let update = in_other(&["update", "--json"]).json();
+    let new: Vec<&str> =
+        update["servers"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+    assert_eq!(new, ["db-windsurf", "notes-claude-code"], "{update}");
+    let run = in_other(&["connect", "--project"]);
+    assert!(run.code == 0 && run.out.contains("Cursor is connected"), "{run:?}");
+    assert_eq!(names(&home, "work/other/.mcp.json", "mcpServers"), ["notes"]);
+    assert_eq!(names(&home, ".codeium/windsurf/mcp_config.json", "mcpServers"), ["db"]);
+}
+
+#[test]
+fn a_server_with_the_folder_of_its_workspace_is_connected() {
+    let home = Home::new();
+    let mut entry = server("good", json!({}));
+    entry["args"].as_array_mut().unwrap().push("${workspaceFolder}/docs".into());
+    let file = json!({ "servers": { "ws": entry, "inputs": server("good", json!({ "K": "${input:k}" })) } });
+    home.write("work/.vscode/mcp.json", &file.to_string());
+    home.ok(&["init", "--yes"]);
+    // Without `--project`, the file stays as it is, and it is said what that means.
+    let run = home.weaver(&["connect"]);
+    assert!(run.out.contains("VS Code starts ") && run.out.contains("ws"), "{run:?}");
+    assert!(run.out.contains("weaver connect --project"), "{run:?}");
+    assert_eq!(names(&home, "work/.vscode/mcp.json", "servers"), ["inputs", "ws"]);
+    let run = home.ok(&["connect", "--project"]);
+    assert!(run.out.contains("VS Code is connected: ws"), "{run:?}");
+    assert!(
+        run.out.contains("stays without Weaver: inputs: only the client can fill in"),
+        "{run:?}"
+    );
+    assert!(!run.out.contains("weaver update"), "an update cannot take it in: {run:?}");
+    assert_eq!(names(&home, "work/.vscode/mcp.json", "servers"), ["inputs", "weaver"]);
+    home.ok(&["disconnect"]);
+    assert_eq!(home.read("work/.vscode/mcp.json"), file.to_string());
+}
+
+#[test]
+fn a_server_whose_section_was_extended_is_still_the_one_that_was_taken_over() {
+    let home = Home::new();
+    let entry = server("good", json!({}));
+    home.write(".cursor/mcp.json", &json!({ "mcpServers": { "s": entry } }).to_string());
+    home.write(
+        ".codeium/windsurf/mcp_config.json",
+        &json!({ "mcpServers": { "t": entry } }).to_string(),
+    );
+    home.ok(&["init", "--yes"]);
+    let config = home.read(".config/weaver/weaver.toml");
+    let extended = config.replace("\"--nocapture\"", "\"--nocapture\", \"--more\"");
+    assert_ne!(extended, config);
+    home.write(".config/weaver/weaver.toml", &extended);
+    // Nobody says that this one was taken over.
+    home.write(".gemini/settings.json", &json!({ "mcpServers": { "s": entry } }).to_string());
+    let run = home.ok(&["connect"]);
+    assert!(
+        run.out.contains("Cursor is connected: s") && run.out.contains("Windsurf is connected: t"),
+        "{run:?}"
+    );
+    assert_eq!(names(&home, ".gemini/settings.json", "mcpServers"), ["s"]);
+}
+
+#[test]
+fn a_server_that_is_started_for_each_folder_is_that_of_every_project() {
+    let home = Home::new();
+    let mut entry = server("good", json!({}));
+    entry["args"].as_array_mut().unwrap().push("${workspaceFolder}".into());
+    home.write("work/.vscode/mcp.json", &json!({ "servers": { "ws": entry } }).to_string());
+    home.ok(&["init", "--yes"]);
+    let config = home.read(".config/weaver/weaver.toml");
+    let here = home.path("work").canonicalize().unwrap();
+    let lines =
+        config.lines().filter(|line| !line.starts_with("cwd = ") && !line.starts_with("# From"));
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    let shared = lines.replace(here.to_str().unwrap(), "${workspaceFolder}");
+    home.write(".config/weaver/weaver.toml", &format!("{shared}\ninstances = \"folder\"\n"));
+    let run = home.ok(&["connect", "--project"]);
+    assert!(run.out.contains("VS Code is connected: ws"), "{run:?}");
 }

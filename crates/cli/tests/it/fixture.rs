@@ -33,8 +33,10 @@ fn fixture_main() {
     if behaviour == "second" && std::fs::File::create_new(std::env::var(MARK).unwrap()).is_ok() {
         std::process::exit(3);
     }
-    if behaviour == "late" {
-        std::thread::sleep(Duration::from_secs(7));
+    match behaviour.as_str() {
+        "unhurried" => std::thread::sleep(Duration::from_secs(2)),
+        "late" => std::thread::sleep(Duration::from_secs(7)),
+        _ => {}
     }
     match behaviour.as_str() {
         "silent" | "mute" => while std::io::stdin().lines().next().is_some() {},

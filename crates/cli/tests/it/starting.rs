@@ -25,7 +25,7 @@ fn a_search_waits_for_a_server_that_starts_slowly() {
 
 #[test]
 fn the_first_list_waits_for_a_server_that_starts_slowly() {
-    let folder = folder(&[("s", "late")], "[gateway]\nmode = \"proxy\"", "");
+    let folder = folder(&[("s", "unhurried")], "[gateway]\nmode = \"proxy\"", "");
     let mut client = Client::open(&folder);
     assert!(names(&client.tools()).contains(&"s__echo".to_owned()));
     client.finish();
@@ -54,6 +54,8 @@ fn a_server_that_dies_at_start_says_how_and_with_which_words() {
     let mut client = Client::open(&folder);
     let (_, body) = client.call("tool_browse", json!({"query": "say"}));
     let missing = &body["missing"][0];
+    let text = body["text"].as_str().unwrap();
+    assert!(text.contains("(Server `s` is missing: ") && !text.contains("[TOKEN]"), "{text}");
     let problem = missing["problem"].as_str().unwrap();
     assert_eq!((&missing["server"], &missing["status"]), (&json!("s"), &json!("failed")), "{body}");
     for part in ["exit status: 3", "standard error ends with", "the secret is [TOKEN]"] {
@@ -74,6 +76,26 @@ fn a_server_that_is_still_starting_is_named_and_waited_for_no_longer_than_promis
     let (is_error, body) = client.execute("s.echo", json!({}));
     assert!(is_error && reason(&body).1 == "upstream_unavailable", "{body}");
     client.finish();
+}
+
+/// The bounds are far above what it takes, and far below the 25 seconds that a search waits.
+#[test]
+fn a_server_that_hangs_holds_up_neither_calls_of_others_nor_the_first_list() {
+    for mode in ["proxy", "gateway"] {
+        let config = format!("[gateway]\nmode = \"{mode}\"");
+        let folder = folder(&[("s", "good"), ("slow", "silent")], &config, "");
+        let mut client = Client::open(&folder);
+        let start = Instant::now();
+        let (is_error, body) = match mode {
+            "proxy" => client.call("s__echo", json!({"text": "x"})),
+            _ => client.execute("s.echo", json!({"text": "x"})),
+        };
+        assert!(!is_error && shown(&body).contains('x'), "{body}");
+        assert!(start.elapsed() < Duration::from_secs(15), "{mode}: {:?}", start.elapsed());
+        client.tools();
+        assert!(start.elapsed() < Duration::from_secs(18), "{mode}: {:?}", start.elapsed());
+        client.finish();
+    }
 }
 
 /// The bound is far above what it takes and far below any of the waits that are cut short.

@@ -3,7 +3,7 @@
 //! Each client is one row, taken from the client's own documentation. A location that a client no
 //! longer uses does no harm, because only existing files are read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -70,6 +70,17 @@ pub(super) enum EntryStyle {
 
 /// Clients that search among tools themselves.
 const TOOL_SEARCHING_CLIENTS: [&str; 1] = ["claude-code"];
+
+/// The keys with which clients limit the time of a call or of a start, and the time without them.
+const TIME_KEYS: [(&str, &str, u64); 7] = [
+    ("codex", "tool_timeout_sec", 60),
+    ("codex", "startup_timeout_sec", 10),
+    ("codex", "startup_timeout_ms", 10_000),
+    ("gemini", "timeout", 600_000),
+    ("cline", "timeout", 60),
+    ("goose", "timeout", 300),
+    ("opencode", "timeout", 5_000),
+];
 
 /// How a client starts the gateway.
 #[derive(Debug, Clone, Copy)]
@@ -280,8 +291,21 @@ impl Client {
         TOOL_SEARCHING_CLIENTS.contains(&self.id)
     }
 
-    /// The entry with which this client starts the gateway.
-    pub(super) fn gateway_entry(&self, start: &GatewayLaunch<'_>) -> Value {
+    /// The entry with which this client starts the gateway in place of these entries. It has the
+    /// longest times that they have, beyond the usual ones.
+    pub(super) fn gateway_entry(&self, start: &GatewayLaunch<'_>, replaced: &[&Value]) -> Value {
+        let mut entry = self.plain_gateway_entry(start);
+        for (_, key, usual) in TIME_KEYS.iter().filter(|(client, ..)| *client == self.id) {
+            let times = replaced.iter().filter_map(|entry| entry.get(*key)?.as_u64());
+            let longest = times.max().filter(|time| time > usual);
+            if let (Some(time), Value::Object(members)) = (longest, &mut entry) {
+                members.insert((*key).to_owned(), time.into());
+            }
+        }
+        entry
+    }
+
+    fn plain_gateway_entry(&self, start: &GatewayLaunch<'_>) -> Value {
         let GatewayLaunch { program, config, profile, name } = *start;
         let mut args = vec!["serve", "--config", config];
         if let Some(profile) = profile {
@@ -304,6 +328,20 @@ impl Client {
             }),
         }
     }
+}
+
+/// The project folder of a file that a client keeps in one; `None` for a user's file.
+pub(super) fn project_of(file: &Path) -> Option<PathBuf> {
+    let file = file.canonicalize().ok()?;
+    let places = || Client::all().iter().flat_map(|client| client.locations);
+    let folders = ClientFolders::for_current_user();
+    let is_users = folders.is_some_and(|folders| {
+        places().any(|place| place.scope == Scope::User && place.file(&folders) == file)
+    });
+    let in_project =
+        places().find(|place| place.base == BaseFolder::Project && file.ends_with(place.path));
+    let depth = Path::new(in_project.filter(|_| !is_users)?.path).components().count();
+    file.ancestors().nth(depth).map(Path::to_owned)
 }
 
 impl ConfigLocation {

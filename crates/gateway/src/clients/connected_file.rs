@@ -165,18 +165,20 @@ impl ConnectedFiles {
         }
         let mut remove = replaced.clone();
         remove.push(GATEWAY_ENTRY.to_owned());
-        let text = base.with_change(&remove, &[self.entry(&file)])?;
+        let text = base.with_change(&remove, &[self.entry(&base, &replaced)])?;
         Ok(ConnectionPlan { file, text, replaced, kept, original })
     }
 
-    fn entry(&self, file: &ClientFile) -> NewEntry {
+    fn entry(&self, file: &ClientFile, replaced: &[String]) -> NewEntry {
+        let replaced = file.servers.iter().filter(|server| replaced.contains(&server.name));
+        let replaced: Vec<_> = replaced.map(|server| &server.located.value).collect();
         let (program, config) =
             (self.program.display().to_string(), self.config.display().to_string());
         let client = Client::by_id(&file.client).or(Client::all().first());
         let value = client.map(|client| {
             let profile = self.search_profile.as_deref().filter(|_| client.searches_tools());
             let (program, config, name) = (program.as_str(), config.as_str(), GATEWAY_ENTRY);
-            client.gateway_entry(&GatewayLaunch { program, config, profile, name })
+            client.gateway_entry(&GatewayLaunch { program, config, profile, name }, &replaced)
         });
         NewEntry { name: GATEWAY_ENTRY.to_owned(), value: value.unwrap_or_default(), text: None }
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use weaver_text::escape;
 
-use super::catalogue::{Client, ConfigLocation, Scope};
+use super::catalogue::{self, Client, ConfigLocation, Scope};
 use super::error::{ClientFileError, SyntaxFault};
 use super::server_entry::{self, EntryReading, ServerEntry, UnusableEntry};
 use super::server_table::{self, LocatedEntry, NewEntry, Syntax, TableChange};
@@ -31,6 +31,8 @@ pub struct ClientFile {
     pub(super) syntax: Syntax,
     pub(super) keys: Vec<String>,
     pub(super) exists: bool,
+    /// The project folder, in which its servers work.
+    pub(crate) project: Option<PathBuf>,
 }
 
 /// A server in a client's file.
@@ -87,8 +89,9 @@ impl ClientFile {
             syntax: place.syntax,
             keys: place.keys(folders),
             exists: true,
+            project,
         };
-        file.load(project.as_deref(), IfAbsent::Empty)?;
+        file.load(IfAbsent::Empty)?;
         Ok(file)
     }
 
@@ -121,6 +124,7 @@ impl ClientFile {
             syntax,
             keys: Vec::new(),
             exists: true,
+            project: catalogue::project_of(path),
         };
         file.text = file.read_text(IfAbsent::Error)?;
         let tree =
@@ -137,7 +141,7 @@ impl ClientFile {
             return Err(ClientFileError::new(path, "clients.no_servers", message, remedy));
         };
         file.keys = keys.iter().map(|key| (*key).to_owned()).collect();
-        file.load(None, IfAbsent::Error)?;
+        file.load(IfAbsent::Error)?;
         Ok(file)
     }
 
@@ -155,7 +159,7 @@ impl ClientFile {
 
     /// Reads the file again from disk.
     pub(super) fn reread(mut self) -> Result<Self, ClientFileError> {
-        self.load(None, IfAbsent::Empty)?;
+        self.load(IfAbsent::Empty)?;
         Ok(self)
     }
 
@@ -165,22 +169,22 @@ impl ClientFile {
     /// [`ClientFileError`] where the text cannot be read.
     pub fn with_text(&self, text: &str) -> Result<Self, ClientFileError> {
         let mut file = Self { text: text.to_owned(), servers: Vec::new(), ..self.clone() };
-        file.parse_servers(None)?;
+        file.parse_servers()?;
         Ok(file)
     }
 
-    fn load(&mut self, project: Option<&Path>, absence: IfAbsent) -> Result<(), ClientFileError> {
+    fn load(&mut self, absence: IfAbsent) -> Result<(), ClientFileError> {
         self.exists = self.path.exists();
         self.text = self.read_text(absence)?;
-        self.parse_servers(project)
+        self.parse_servers()
     }
 
-    fn parse_servers(&mut self, project: Option<&Path>) -> Result<(), ClientFileError> {
+    fn parse_servers(&mut self) -> Result<(), ClientFileError> {
         self.servers.clear();
         let entries = server_table::entries(self.syntax, &self.text, &self.keys);
         let entries = entries.map_err(|fault| self.syntax_error(&fault))?;
         for located in entries {
-            let entry = match server_entry::read(&located.value, project) {
+            let entry = match server_entry::read(&located.value, self.project.as_deref()) {
                 EntryReading::ClientInternal => continue,
                 EntryReading::Server(entry) => Ok(entry),
                 EntryReading::Unusable(reason) => Err(reason),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::tool_filter::ToolFilter;
 use super::variables;
 
 /// A server as a client configures it. Its `Debug` form shows no values of variables or headers.
@@ -17,7 +18,16 @@ pub struct ServerEntry {
     pub disabled: bool,
     /// The time limit of a call, if the client sets one.
     pub timeout_ms: Option<u64>,
+    /// The time that it may take to start, if the client sets one.
+    pub start_timeout_ms: Option<u64>,
+    /// The tools that the client takes from it.
+    pub tools: ToolFilter,
 }
+
+/// A larger `timeout` of a client is in milliseconds.
+const MAX_TIMEOUT_SECONDS: u64 = 3_600;
+/// The time limit of a call unless a server's section sets one.
+const DEFAULT_TIMEOUT_MS: u64 = 60_000;
 
 /// How a server is reached.
 #[derive(Clone, PartialEq, Eq)]
@@ -40,6 +50,19 @@ pub enum ServerTransport {
         /// Headers of every request.
         headers: BTreeMap<String, String>,
     },
+}
+
+#[cfg(test)]
+impl From<ServerTransport> for ServerEntry {
+    fn from(transport: ServerTransport) -> Self {
+        Self {
+            transport,
+            disabled: false,
+            timeout_ms: None,
+            start_timeout_ms: None,
+            tools: ToolFilter::default(),
+        }
+    }
 }
 
 impl fmt::Debug for ServerEntry {
@@ -117,9 +140,40 @@ fn try_read(entry: &Value, project: Option<&Path>) -> Result<EntryReading, Unusa
             address(url, &get, &context)?
         }
     };
-    let timeout_ms =
-        get("tool_timeout_sec").and_then(Value::as_u64).map(|s| s.saturating_mul(1000));
-    Ok(EntryReading::Server(ServerEntry { transport, disabled, timeout_ms }))
+    let (timeout_ms, start_timeout_ms) = (call_timeout(&get), start_timeout(&get));
+    let tools = ToolFilter::read(&get)?;
+    Ok(EntryReading::Server(ServerEntry {
+        transport,
+        disabled,
+        timeout_ms,
+        start_timeout_ms,
+        tools,
+    }))
+}
+
+/// The time limit of a call. `timeout` is in seconds in some clients (Cline, goose), in others in
+/// milliseconds (Claude Code, Gemini CLI, LM Studio); no time of the one kind makes sense as the
+/// other. In opencode it is the time of a list too, so a short one says nothing of calls.
+fn call_timeout<'v>(get: &dyn Fn(&str) -> Option<&'v Value>) -> Option<u64> {
+    if let Some(time) = get("tool_timeout_sec") {
+        return seconds(time);
+    }
+    let time = get("timeout")?.as_u64()?;
+    let milliseconds = if time <= MAX_TIMEOUT_SECONDS { time.saturating_mul(1000) } else { time };
+    (milliseconds > DEFAULT_TIMEOUT_MS).then_some(milliseconds)
+}
+
+fn start_timeout<'v>(get: &dyn Fn(&str) -> Option<&'v Value>) -> Option<u64> {
+    match get("startup_timeout_sec") {
+        Some(time) => seconds(time),
+        None => get("startup_timeout_ms")?.as_u64(),
+    }
+}
+
+/// A number of seconds, which may be a fraction, in milliseconds.
+fn seconds(value: &Value) -> Option<u64> {
+    let time = std::time::Duration::try_from_secs_f64(value.as_f64()?).ok()?;
+    u64::try_from(time.as_millis()).ok()
 }
 
 /// A server provided by a Zed extension: its start command is unknown.
@@ -229,7 +283,7 @@ fn texts(items: &[Value], key: &str) -> Result<Vec<String>, UnusableEntry> {
     all.ok_or_else(|| UnusableEntry(format!("`{key}` holds something other than text")))
 }
 
-fn names(value: Option<&Value>, key: &str) -> Result<Vec<String>, UnusableEntry> {
+pub(super) fn names(value: Option<&Value>, key: &str) -> Result<Vec<String>, UnusableEntry> {
     match value {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(items)) => texts(items, key),

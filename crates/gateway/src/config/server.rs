@@ -101,7 +101,9 @@ pub(crate) fn legal_name(name: &str) -> String {
         c @ ('a'..='z' | '0'..='9' | '_' | '-') => c,
         _ => '-',
     };
-    let fixed: String = name.chars().map(legal).take(32).collect();
+    let fixed: String = name.chars().map(legal).collect();
+    let words: Vec<&str> = fixed.split('-').filter(|word| !word.is_empty()).collect();
+    let fixed: String = words.join("-").chars().take(32).collect();
     let fixed = fixed.trim_matches('-');
     if fixed.is_empty() { "server".to_owned() } else { fixed.to_owned() }
 }

@@ -32,6 +32,8 @@ const PAGE_TOKENS: usize = 1_500;
 const MAX_RANKED_TOOLS: usize = 500;
 /// The longest first sentence of a tool, in characters.
 const MAX_SENTENCE_CHARS: usize = 110;
+/// The longest reason of a missing server that a model reads with each answer, in characters.
+const MAX_PROBLEM_CHARS: usize = 120;
 /// The most parameters that a line names.
 const MAX_PARAMETERS: usize = 8;
 
@@ -40,6 +42,7 @@ pub(crate) async fn answer(
     client: &Client,
     arguments: &Map<String, Value>,
 ) -> Result<Reply, ServeError> {
+    client.gateway.upstreams.wait_for_first_attempts().await;
     client.gateway.upstreams.refresh().await;
     let integer_argument = |key: &str, max: u64| match arguments.get(key).map(Value::as_u64) {
         None => Ok(None),
@@ -148,6 +151,8 @@ fn footer(client: &Client, query: &str, tool_count: usize, shown: PagePosition) 
         out.push_str(&format!("\n({notice})"));
     }
     for UnavailableServer { server, problem, .. } in client.unavailable_servers() {
+        // The rest is for the user, who sees it with `weaver status`, and stands in `_meta`.
+        let problem = weaver_text::escape::shorten(&problem, MAX_PROBLEM_CHARS);
         out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
     }
     for ((server, reason), tool_count) in client.tools_awaiting_approval() {

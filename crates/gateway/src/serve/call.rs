@@ -20,6 +20,7 @@ use super::client::Client;
 use super::client_call::ClientCall;
 use super::error::ServeError;
 use super::heartbeat;
+use super::managed_server::CALL_START_WAIT;
 use super::measured_call::{CallDetails, MeasuredCall};
 use super::server_feature::FeatureKind;
 use crate::telemetry::{CallTrace, RequestOrigin, TraceParent};
@@ -267,7 +268,7 @@ async fn unavailable_reason(client: &Client, id: &CapabilityId) -> Option<String
     // Tools may be visible a moment before their server is ready: a first call waits as a list
     // does.
     if !is_visible || server.unavailability().is_some() {
-        server.wait_for_first_attempt().await;
+        server.wait_for_first_attempt(CALL_START_WAIT).await;
     }
     // The server may have come back, or may be a different program from the one that was listed.
     if let Err(error) = server.ensure_current().await {

@@ -35,9 +35,12 @@ use super::server_feature::ServerFeatures;
 use super::upstream_config::{upstream_config, wants_login};
 use crate::config::{self, Config, InstanceSharing};
 
-/// How long a request waits for a server's first connection attempt: clients commonly give a request
-/// up after 30 s. Tools of a slower server arrive later as a change of the list.
-const FIRST_ATTEMPT_WAIT: Duration = Duration::from_secs(25);
+/// How long a call or a search waits for a server's first connection attempt: clients commonly give
+/// a request up after 30 s.
+pub(super) const CALL_START_WAIT: Duration = Duration::from_secs(25);
+/// How long a list waits for it: some clients (Codex) give up a server whose first list takes 10 s.
+/// Tools of a slower server arrive later as a change of the list.
+pub(super) const LIST_START_WAIT: Duration = Duration::from_secs(6);
 /// How long a call waits for its server to list its tools again, or to come back.
 const RELIST_TIMEOUT: Duration = Duration::from_secs(30);
 /// The delay before the second listing: some servers register their tools a moment after the
@@ -296,14 +299,14 @@ impl ManagedServer {
         *self.first_attempt_done.borrow()
     }
 
-    /// Waits until the first attempt has ended, or has lasted for [`FIRST_ATTEMPT_WAIT`].
-    pub(crate) async fn wait_for_first_attempt(&self) {
+    /// Waits until the first attempt has ended, or has lasted for this long.
+    pub(crate) async fn wait_for_first_attempt(&self, limit: Duration) {
         let (mut first_attempt_done, mut closing) =
             (self.first_attempt_done.subscribe(), self.closing.clone());
         tokio::select! {
             _ = first_attempt_done.wait_for(|done| *done) => {}
             _ = closing.wait_for(|closing| *closing) => {}
-            () = tokio::time::sleep(FIRST_ATTEMPT_WAIT.saturating_sub(self.started.elapsed())) => {}
+            () = tokio::time::sleep(limit.saturating_sub(self.started.elapsed())) => {}
         }
     }
 

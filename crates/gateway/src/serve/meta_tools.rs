@@ -14,6 +14,7 @@ use super::call_argument_error::CallArgumentError;
 use super::client::Client;
 use super::error::ServeError;
 use super::execute_tool::{self, ExecuteTool};
+use super::managed_server::CALL_START_WAIT;
 use super::message::{self, RpcError, code, excerpt};
 use super::meta_tool_definitions::MAX_ROWS;
 use super::name_suggestion;
@@ -183,14 +184,18 @@ async fn view_result(
             "`limit` is at most {MAX_ROWS}; page on with `offset`"
         )));
     }
-    // Access to a handle of an earlier process is decided by its tool, which may not be listed yet.
-    client.gateway.upstreams.wait_for_first_attempts().await;
     let run = client.run().await?;
     let principal = client.principal()?;
     let caller = Caller { run: &run, principal: &principal };
     // Results of other connected clients stay theirs. Results of a client that is gone can still be
     // read, because some clients start a process for each call.
     let other_runs = client.gateway.runs_of_present_clients().await?;
+    // Access to a handle of an earlier process is decided by its tool, which may not be listed yet.
+    let capability = client.gateway.kernel.handle_capability(caller, &id, &other_runs);
+    let server = capability.and_then(|id| client.gateway.upstreams.for_capability(id.as_str()));
+    if let Some(server) = server {
+        server.wait_for_first_attempt(CALL_START_WAIT).await;
+    }
     let invocation = client.gateway.kernel.expand_isolated(caller, &id, &query, &other_runs).await;
     Ok(render::reply_to_invocation(client, &CallOutcome::without_wait(invocation)))
 }

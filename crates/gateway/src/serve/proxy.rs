@@ -14,6 +14,7 @@ use super::call::{self, CallOptions, CallRequest};
 use super::client::Client;
 use super::list_page::{self, UnknownCursor};
 use super::listed_definition::TaskSupport;
+use super::managed_server::{CALL_START_WAIT, ManagedServer};
 use super::message::{RpcError, code, excerpt};
 use super::render::{self, Reply};
 use super::{
@@ -227,13 +228,20 @@ pub(super) async fn find_tool(client: &Client, name: &str) -> Option<CapabilityI
     if let Some(id) = lookup() {
         return Some(id);
     }
+    // Only the server that the name speaks of is waited for.
+    if let Some((_, server)) = guess_unlisted(client, name) {
+        server.wait_for_first_attempt(CALL_START_WAIT).await;
+    }
+    if let Some(id) = lookup() {
+        return Some(id);
+    }
     client.gateway.upstreams.refresh().await;
-    lookup().or_else(|| guess_unlisted(client, name))
+    lookup().or_else(|| guess_unlisted(client, name).map(|(id, _)| id))
 }
 
-/// The tool that a plain name would mean if its unavailable server listed it. `None` for a server
-/// that the client may not know of.
-fn guess_unlisted(client: &Client, name: &str) -> Option<CapabilityId> {
+/// The tool that a plain name would mean if its unavailable server listed it, and that server. `None`
+/// for a server that the client may not know of.
+fn guess_unlisted<'c>(client: &'c Client, name: &str) -> Option<(CapabilityId, &'c ManagedServer)> {
     let id = match client.gateway.upstreams.only_server() {
         Some(upstream) if client.gateway.config.unprefixed => format!("{}.{name}", upstream.name),
         _ => name.split_once("__").map(|(upstream, tool)| format!("{upstream}.{tool}"))?,
@@ -241,7 +249,7 @@ fn guess_unlisted(client: &Client, name: &str) -> Option<CapabilityId> {
     let id = CapabilityId::parse(id).ok()?;
     let server = client.gateway.upstreams.for_capability(id.as_str())?;
     server.unavailability()?;
-    client.may_see_server(&server.name).then_some(id)
+    client.may_see_server(&server.name).then_some((id, server))
 }
 
 /// Unknown and hidden tools are recorded and answered alike.

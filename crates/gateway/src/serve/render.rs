@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use weaver_agent_kernel::Invocation;
 use weaver_types::{
     ApprovalAuthority, ApprovalRequestId, Decision, Frame, ReasonCode, Remedy, ResponseMode,
-    ResultStatus, ToolErrorCode, ToolResult, Verdict,
+    ResultStatus, TIMEOUT_MS, ToolErrorCode, ToolResult, Verdict,
 };
 
 use super::call::CallOutcome;
@@ -187,13 +187,17 @@ fn timeout_hint<T>(client: &Client, result: &ToolResult<T>) -> Option<String> {
     let proposed = spec.capability().spec().timeout_ms;
     let effective = spec.effective(&client.gateway.kernel.policy()).ok();
     let contract_timeout = effective.map(|effective| effective.spec().timeout_ms);
-    Some(match contract_timeout.filter(|contract_timeout| *contract_timeout < proposed) {
+    let configured = client.gateway.config.upstreams.iter().find(|one| one.name == upstream.name);
+    let is_set = configured.is_some_and(|one| one.timeout.is_some());
+    let decides = |time: &u32| *time < proposed || (*time > proposed && !is_set);
+    Some(match contract_timeout.filter(decides) {
         Some(contract_timeout) => {
             format!("`timeout_ms = {contract_timeout}` in the contract of `{id}` sets this time.")
         }
         None => format!(
-            "`timeout_ms` under `[mcpServers.{}]` sets this time: {proposed} ms now, 60000 at most.",
-            upstream.name
+            "`timeout_ms` under `[mcpServers.{}]` sets this time: {proposed} ms now, {} at most.",
+            upstream.name,
+            TIMEOUT_MS.end()
         ),
     })
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::{ChildConfinement, Endpoint, HttpConfig, StdioConfig, UpstreamConfig};
 use weaver_drivers::oauth::{
     AssertionSource, GrantType, OAuthClient, OAuthSettings, TokenExchange,
 };
-use weaver_types::PrincipalId;
+use weaver_types::{PrincipalId, TIMEOUT_MS};
 
 use crate::config::{
     self, Assertion, Config, InstanceSharing, SecretSource, ServerLogin, TransportSettings,
@@ -149,9 +150,9 @@ pub(crate) fn upstream_config_for(
         }
     };
     let mut upstream = UpstreamConfig::new(config.name.as_str(), endpoint);
-    if let Some(timeout) = config.timeout {
-        upstream.limits.call_timeout = timeout;
-    }
+    // Without a time of its own, each tool's contract says how long a call may take.
+    let longest = Duration::from_millis((*TIMEOUT_MS.end()).into());
+    upstream.limits.call_timeout = config.timeout.unwrap_or(longest);
     if let Some(timeout) = config.initialize_timeout {
         upstream.limits.initialize_timeout = timeout;
     }
@@ -163,7 +164,8 @@ pub(crate) fn upstream_config_for(
     upstream
 }
 
-fn with_workspace_folder(
+/// The settings of a server that is started for a folder.
+pub(crate) fn with_workspace_folder(
     config: &config::UpstreamSettings,
     folder: &Path,
 ) -> config::UpstreamSettings {

@@ -18,7 +18,8 @@ use super::connected_clients::ConnectedClients;
 use super::feature_snapshot::{FeatureSnapshot, PromptNames, ResourceAddress};
 use super::listed_definition::ListedDefinition;
 use super::managed_server::{
-    ListingObserver, ManagedServer, ManagedServerContext, UnavailableServer,
+    CALL_START_WAIT, LIST_START_WAIT, ListingObserver, ManagedServer, ManagedServerContext,
+    UnavailableServer,
 };
 use super::own_tools;
 use super::pending_relays::PendingRelays;
@@ -86,17 +87,17 @@ impl Upstreams {
         }
     }
 
-    /// Waits for the first connection attempt of each server, within a time limit.
+    /// Waits for the first connection attempt of each server, as long as a call does.
     pub(crate) async fn wait_for_first_attempts(&self) {
-        let all = self.servers.iter().map(|server| server.wait_for_first_attempt());
+        let all = self.servers.iter().map(|server| server.wait_for_first_attempt(CALL_START_WAIT));
         futures_util::future::join_all(all).await;
     }
 
-    /// Waits for the first connection attempts, and then polls the servers that reported a change
-    /// or ended.
+    /// Waits for the first connection attempts, as long as a list does, and then polls the servers
+    /// that reported a change or ended.
     pub(crate) async fn refresh(&self) {
         let all = self.servers.iter().map(|server| async move {
-            server.wait_for_first_attempt().await;
+            server.wait_for_first_attempt(LIST_START_WAIT).await;
             if server.is_first_attempt_done() {
                 server.poll_now().await;
             }

@@ -83,8 +83,12 @@ fn draft(posture: Posture, servers: &[&str]) -> GatewayDraft {
         ("git".to_owned(), vec![path("app")]),
         ("files".to_owned(), vec![WORK.to_owned()]),
     ]);
+    draft_in(posture, servers, &folders)
+}
+
+fn draft_in(posture: Posture, servers: &[&str], folders: &ServerFolders) -> GatewayDraft {
     let servers = servers.iter().map(|server| listed(server)).collect();
-    let (review, problems) = Review::propose(posture, servers, &folders);
+    let (review, problems) = Review::propose(posture, servers, folders);
     assert_eq!(problems, Vec::<String>::new());
     let key = SigningKey::from_seed([7; 32]).public();
     let keys = PublicKeys { root: &key, owner: &SigningKey::from_seed([8; 32]).public() };
@@ -93,7 +97,10 @@ fn draft(posture: Posture, servers: &[&str]) -> GatewayDraft {
 
 /// The documents of a posture for these servers.
 fn set(posture: Posture, servers: &[&str]) -> PolicySet {
-    let draft = draft(posture, servers);
+    loaded(&draft(posture, servers))
+}
+
+fn loaded(draft: &GatewayDraft) -> PolicySet {
     let sources = DocumentSources {
         policy: DocumentSource::unsigned("policy.toml", &draft.policy),
         contracts: DocumentSource::unsigned("contracts.toml", &draft.contracts),
@@ -395,13 +402,37 @@ fn locked_holds_everything() {
 }
 
 #[test]
+fn a_folder_in_the_system_that_a_server_was_set_up_for_is_its_own() {
+    let folder = |name: &str, folders: &[&str]| {
+        (name.to_owned(), folders.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>())
+    };
+    let folders = [folder("filesystem", &["/root/app", "."]), folder("files", &[WORK])];
+    let draft = draft_in(Posture::Careful, &SERVERS, &folders.into());
+    let set = loaded(&draft);
+    for (id, path, wanted) in [
+        ("filesystem.write_file", "/root/app/notes.md", Verdict::Allow),
+        ("filesystem.write_file", "notes.md", Verdict::Allow),
+        ("filesystem.write_file", "/root/notes.md", Verdict::Hold),
+        ("filesystem.write_file", "../notes.md", Verdict::Hold),
+        ("filesystem.write_file", "/root/app/.ssh/config", Verdict::Hold),
+        ("filesystem.write_file", ".git/hooks/pre-commit", Verdict::Hold),
+        ("filesystem.write_file", "/etc/passwd", Verdict::Hold),
+        ("files.write_file", "/root/app/notes.md", Verdict::Hold),
+    ] {
+        let arguments = json!({ "path": path, "content": "x" });
+        assert_eq!(verdict(&set, id, &arguments), wanted, "{id} {path}");
+    }
+    assert!(draft.policy.contains("sensitive-places-2"), "{}", draft.policy);
+}
+
+#[test]
 fn the_policy_lists_the_sensitive_places_once() {
     for posture in [Posture::Observe, Posture::Careful] {
         let policy = draft(posture, &SERVERS).policy;
         assert_eq!(policy.matches("\"*/.ssh*\"").count(), 1, "{policy}");
         assert!(policy.matches("{ list = \"sensitive-places\" }").count() > 1, "{policy}");
     }
-    let mut listed = weaver_policy_analysis::propose::sensitive_paths();
+    let mut listed = weaver_policy_analysis::propose::sensitive_paths(&[]);
     listed.sort();
     let set = set(Posture::Careful, &SERVERS);
     let rules = set.policy().rules.iter().filter(|rule| rule.name.starts_with("sensitive-places"));

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use weaver_policy_analysis::propose::{ContractProposal, contracts_document};
-use weaver_types::CapabilityId;
 use weaver_types::signature::PublicKey;
+use weaver_types::{CapabilityId, TIMEOUT_MS};
 
 use super::posture::Posture;
 use super::review::Review;
@@ -32,6 +32,9 @@ pub fn root_key_file(folder: &Path) -> PathBuf {
 pub fn owner_key_file(folder: &Path) -> PathBuf {
     folder.join(OWNER_KEY)
 }
+/// How long a server may take to start unless its section says, and the most that this may say.
+const START_TIMEOUT_MS: u64 = 60_000;
+const MAX_START_TIMEOUT_MS: u64 = 600_000;
 /// Up to this many tools, clients see each tool under its own name.
 const MAX_PROXY_TOOLS: usize = 40;
 
@@ -131,14 +134,7 @@ impl std::fmt::Display for ServerSection<'_> {
         let Self(server) = self;
         writeln!(f)?;
         for origin in &server.origins {
-            let called = weaver_text::escape::line(&origin.name);
-            let file = origin.file.display().to_string();
-            writeln!(
-                f,
-                "# From {}, `{called}` in {}",
-                origin.client,
-                weaver_text::escape::line(&file)
-            )?;
+            writeln!(f, "{}", origin.comment())?;
         }
         writeln!(f, "[mcpServers.{}]", server.name)?;
         match &server.entry.transport {
@@ -162,10 +158,15 @@ impl std::fmt::Display for ServerSection<'_> {
                 }
             }
         }
-        match server.entry.timeout_ms {
-            Some(timeout) => writeln!(f, "timeout_ms = {}", timeout.clamp(100, 60_000)),
-            None => Ok(()),
+        if let Some(timeout) = server.entry.timeout_ms {
+            let (shortest, longest) = (*TIMEOUT_MS.start(), *TIMEOUT_MS.end());
+            writeln!(f, "timeout_ms = {}", timeout.clamp(shortest.into(), longest.into()))?;
         }
+        // A shorter time than the usual one would only make its start fail.
+        if let Some(timeout) = server.entry.start_timeout_ms.filter(|ms| *ms > START_TIMEOUT_MS) {
+            writeln!(f, "initialize_timeout_ms = {}", timeout.min(MAX_START_TIMEOUT_MS))?;
+        }
+        Ok(())
     }
 }
 

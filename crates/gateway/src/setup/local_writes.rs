@@ -56,6 +56,7 @@ pub(super) fn rules_text(rows: &[ReviewRow]) -> String {
             None => shared.push(SharedRule { name, reason, matches, tools: [id].into() }),
         }
     };
+    let mut lists = PatternLists::new();
     for row in rows {
         if let Some(options) = &row.option_injection_match {
             let reason = "a program would read an argument as an option, or as every file";
@@ -67,14 +68,19 @@ pub(super) fn rules_text(rows: &[ReviewRow]) -> String {
                 MatchConditions { not: Some(Box::new(bounds)), ..MatchConditions::default() };
             add("out-of-bounds", out_of_bounds_reason(write, folders), outside, row);
         }
-        if let Some(sensitive) = write.sensitive_paths_match() {
+        if let Some(sensitive) = write.sensitive_paths_match(folders) {
+            let patterns = sensitive_paths(folders);
+            if !lists.values().any(|known| *known == patterns) {
+                let number = lists.len() + 1;
+                let more = if number > 1 { format!("-{number}") } else { String::new() };
+                lists.insert(format!("{SENSITIVE_PLACES}{more}"), patterns);
+            }
             let reason = "keys, start-up files and the system are not for an agent to write";
             add(SENSITIVE_PLACES, reason.to_owned(), sensitive, row);
         }
     }
-    let lists = PatternLists::from([(SENSITIVE_PLACES.to_owned(), sensitive_paths())]);
     let mut out = String::new();
-    if shared.iter().any(|rule_group| rule_group.name == SENSITIVE_PLACES) {
+    if !lists.is_empty() {
         out.push_str(&lists_text(&lists));
     }
     for (number, rule_group) in shared.into_iter().enumerate() {

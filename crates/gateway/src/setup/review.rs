@@ -10,7 +10,7 @@ use super::documents::{self, ToolRule};
 use super::local_writes::{self, LocalWriteBounds};
 use super::permission::Permission;
 use super::posture::{Posture, leaves_machine};
-use super::selection::ServerFolders;
+use super::selection::{Selection, ServerFolders};
 use crate::listing::ListedFeature;
 use crate::serve::{FeatureKind, ProposalError};
 
@@ -116,6 +116,18 @@ impl Review {
         }
         row.permission = permission;
         Ok(())
+    }
+
+    /// Refuses the tools that the clients leave out themselves.
+    pub fn refuse_left_out(&mut self, selection: &Selection) {
+        for row in &mut self.rows {
+            let tool = row.id.as_str().split_once('.').map_or("", |(_, tool)| tool);
+            let mut servers = selection.servers.iter().filter(|one| one.name == row.server);
+            if servers.any(|server| server.leaves_out(tool)) {
+                row.permission = Permission::Deny;
+                row.doubt = Some("its client leaves it out".to_owned());
+            }
+        }
     }
 
     /// How many tools are allowed, held and refused.

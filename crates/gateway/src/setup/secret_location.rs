@@ -170,21 +170,18 @@ mod tests {
         let mut selection = Selection::default();
         let mut taken = BTreeMap::new();
         for name in ["a", "b"] {
-            let mut entry = ServerEntry {
-                transport: ServerTransport::Program {
-                    command: "x".to_owned(),
-                    args: vec!["--token".to_owned(), format!("secret-{name}-arg")],
-                    env: BTreeMap::from([("TOKEN".to_owned(), format!("secret-{name}"))]),
-                    cwd: None,
-                },
-                disabled: false,
-                timeout_ms: None,
-            };
+            let mut entry = ServerEntry::from(ServerTransport::Program {
+                command: "x".to_owned(),
+                args: vec!["--token".to_owned(), format!("secret-{name}-arg")],
+                env: BTreeMap::from([("TOKEN".to_owned(), format!("secret-{name}"))]),
+                cwd: None,
+            });
             selection.secrets.extend(secrets::extract(name, &mut entry, &mut taken));
             selection.servers.push(SelectedServer {
                 name: name.to_owned(),
                 entry,
                 origins: Vec::new(),
+                tool_filters: Vec::new(),
             });
         }
         selection

@@ -224,15 +224,13 @@ mod tests {
 
     #[test]
     fn one_name_for_two_secrets_is_told_apart() {
-        let program = |token: &str| ServerEntry {
-            transport: ServerTransport::Program {
+        let program = |token: &str| {
+            ServerEntry::from(ServerTransport::Program {
                 command: "x".to_owned(),
                 args: vec!["--token".to_owned(), format!("{token}-arg")],
                 env: BTreeMap::from([("TOKEN".to_owned(), token.to_owned())]),
                 cwd: None,
-            },
-            disabled: false,
-            timeout_ms: None,
+            })
         };
         let mut used_variables = BTreeMap::new();
         let (mut one, mut other) = (program("secret-one"), program("secret-two"));
@@ -242,10 +240,6 @@ mod tests {
         assert_eq!(names, ["TOKEN", "A_TOKEN", "B_TOKEN", "B_TOKEN_2"]);
         assert!(!format!("{found:?}{one:?}").contains("secret-"));
         assert!(file_text(&found).contains("\nTOKEN=secret-one\n"));
-    }
-
-    fn entry(transport: ServerTransport) -> ServerEntry {
-        ServerEntry { transport, disabled: false, timeout_ms: None }
     }
 
     #[test]
@@ -258,7 +252,7 @@ mod tests {
             "a b=0123456789",
             "--key=/home/ann/key.pem",
         ];
-        let mut program = entry(ServerTransport::Program {
+        let mut program = ServerEntry::from(ServerTransport::Program {
             command: "x".to_owned(),
             args: args.map(str::to_owned).to_vec(),
             env: BTreeMap::new(),
@@ -279,7 +273,7 @@ mod tests {
     fn a_secret_in_an_address_is_replaced() {
         let url = "https://mcp.example.com/mcp?profile=ann&api_key=0123456789&x";
         let address = ServerTransport::Address { url: url.to_owned(), headers: BTreeMap::new() };
-        let mut address = entry(address);
+        let mut address = ServerEntry::from(address);
         assert_eq!(private_values(&address), ["0123456789"]);
         extract("s", &mut address, &mut BTreeMap::new());
         let ServerTransport::Address { url, .. } = address.transport else { panic!("no address") };

@@ -1,17 +1,26 @@
 //! Selects the servers that a gateway takes over from clients' files.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+
+use weaver_text::escape;
 
 use super::program_path;
 use super::secret_location::SecretLocation;
 use super::secrets::{self, ExtractedSecret};
-use crate::clients::{ClientFile, ListedServer, ServerEntry, ServerTransport, UnusableEntry};
-use crate::config::{Config, TransportSettings, UpstreamSettings, legal_name};
+use crate::clients::{
+    ClientFile, ListedServer, ServerEntry, ServerTransport, ToolFilter, UnusableEntry,
+};
+use crate::config::legal_name;
 
 /// Names used by the gateway's own tools.
 const RESERVED_NAMES: [&str; 3] = ["kernel", "tools", "weaver"];
+/// Variables that name files of certificates. A server inherits them; but a daemon that a desktop
+/// client started has none of what a shell sets.
+pub(super) const CERTIFICATE_VARIABLES: [&str; 5] = [
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+];
 
 /// The servers to take over, and the skipped ones with reasons.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +44,25 @@ pub struct SelectedServer {
     pub entry: ServerEntry,
     /// Where it was found.
     pub origins: Vec<ServerOrigin>,
+    /// The tools that each of these clients takes from it, in the same order.
+    pub tool_filters: Vec<ToolFilter>,
+}
+
+impl SelectedServer {
+    /// Whether every client that has the server leaves this tool out. The gateway has one policy for
+    /// all of them, so a tool that one of them takes stays.
+    #[must_use]
+    pub fn leaves_out(&self, tool: &str) -> bool {
+        !self.tool_filters.is_empty() && self.tool_filters.iter().all(|one| one.leaves_out(tool))
+    }
+
+    /// The clients that leave out tools which another one takes, so that they get them too.
+    pub fn widened_clients(&self) -> impl Iterator<Item = &str> {
+        let is_one = self.tool_filters.windows(2).all(|two| matches!(two, [a, b] if a == b));
+        let origins = self.origins.iter().zip(&self.tool_filters);
+        let widened = origins.filter(move |(_, filter)| !is_one && !filter.is_empty());
+        widened.map(|(origin, _)| origin.client.as_str())
+    }
 }
 
 /// Where a server was found.
@@ -46,6 +74,14 @@ pub struct ServerOrigin {
     pub file: PathBuf,
     /// The server's name in that file.
     pub name: String,
+}
+
+impl ServerOrigin {
+    /// The line above the server's section in `weaver.toml`.
+    pub(super) fn comment(&self) -> String {
+        let (name, file) = (escape::line(&self.name), self.file.display().to_string());
+        format!("# From {}, `{name}` in {}", self.client, escape::line(&file))
+    }
 }
 
 /// A server that is not taken over.
@@ -75,8 +111,8 @@ pub struct UsedNames {
 pub struct HostEnvironment<'a> {
     /// `PATH`.
     pub search_path: &'a OsStr,
-    /// Whether a variable is set.
-    pub is_set: &'a dyn Fn(&str) -> bool,
+    /// The value of a variable, if it is set.
+    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
 }
 
 impl Selection {
@@ -111,6 +147,8 @@ impl Selection {
                 if let Some(at) = raw.iter().position(|one| one.transport == entry.transport)
                     && let Some(known) = selection.servers.get_mut(at)
                 {
+                    known.tool_filters.push(entry.tools);
+                    rename_plainly(known, &origin, &mut names, &mut selection.secrets);
                     known.origins.push(origin);
                     continue;
                 }
@@ -119,7 +157,9 @@ impl Selection {
                 let mut entry = entry;
                 let found = secrets::extract(&name, &mut entry, &mut variables);
                 selection.secrets.extend(found);
-                selection.servers.push(SelectedServer { name, entry, origins: vec![origin] });
+                let tool_filters = vec![entry.tools.clone()];
+                let origins = vec![origin];
+                selection.servers.push(SelectedServer { name, entry, origins, tool_filters });
             }
         }
         selection.servers.sort_by(|a, b| a.name.cmp(&b.name));
@@ -128,17 +168,24 @@ impl Selection {
 }
 
 impl Selection {
-    /// The folders that each server was set up for: the folders among its arguments.
+    /// The folders that each server was set up for: the folders among its arguments. Where it works
+    /// in one of them, so do relative paths.
     #[must_use]
     pub fn folders(&self) -> ServerFolders {
         let home = std::env::var("HOME").unwrap_or_default();
         let of = |server: &SelectedServer| {
-            let ServerTransport::Program { args, .. } = &server.entry.transport else {
+            let ServerTransport::Program { args, cwd, .. } = &server.entry.transport else {
                 return Vec::new();
             };
-            let expanded = args.iter().map(|arg| arg.replace("${HOME}", &home));
-            let folders = expanded.filter(|arg| arg.starts_with('/') && Path::new(arg).is_dir());
-            folders.collect()
+            let expand = |text: &str| text.replace("${HOME}", &home);
+            let cwd = cwd.as_ref().map(|cwd| PathBuf::from(expand(&cwd.to_string_lossy())));
+            let cwd = cwd.filter(|cwd| cwd.is_absolute());
+            let folder = |arg: &String| folder_of(&expand(arg), cwd.as_deref());
+            let mut folders: Vec<String> = args.iter().filter_map(folder).collect();
+            if cwd.is_some_and(|cwd| folders.iter().any(|one| cwd.starts_with(one))) {
+                folders.push(".".to_owned());
+            }
+            folders
         };
         self.servers.iter().map(|server| (server.name.clone(), of(server))).collect()
     }
@@ -175,6 +222,39 @@ impl Selection {
     }
 }
 
+/// The folder that an argument names: a path, or one that is relative to the server's own folder.
+/// A mere word may be anything.
+fn folder_of(arg: &str, cwd: Option<&Path>) -> Option<String> {
+    let is_relative = matches!(arg, "." | "..") || arg.starts_with("./") || arg.starts_with("../");
+    let folder = match cwd {
+        Some(cwd) if is_relative => cwd.join(arg).canonicalize().ok()?,
+        _ => PathBuf::from(arg),
+    };
+    let folder = folder.to_str().filter(|_| folder.is_absolute() && folder.is_dir());
+    folder.map(str::to_owned)
+}
+
+/// Gives a server the name that it has in this client too, if its present name had to be made up
+/// and this one is free.
+fn rename_plainly(
+    server: &mut SelectedServer,
+    origin: &ServerOrigin,
+    names: &mut BTreeSet<String>,
+    secrets: &mut [ExtractedSecret],
+) {
+    let is_made_up = server.origins.iter().all(|one| one.name != server.name);
+    let is_plain = legal_name(&origin.name) == origin.name;
+    let is_free = !names.contains(&origin.name) && !RESERVED_NAMES.contains(&origin.name.as_str());
+    if is_made_up && is_plain && is_free {
+        names.remove(&server.name);
+        names.insert(origin.name.clone());
+        for secret in secrets.iter_mut().filter(|secret| secret.server == server.name) {
+            secret.server.clone_from(&origin.name);
+        }
+        server.name.clone_from(&origin.name);
+    }
+}
+
 /// The entry with its program resolved, or why it cannot be taken over.
 fn resolve_entry(
     server: &ListedServer,
@@ -199,6 +279,12 @@ fn resolve_entry(
         if let Some(path) = found.search_path {
             env.entry("PATH".to_owned()).or_insert(path);
         }
+        for name in CERTIFICATE_VARIABLES {
+            if let Some(value) = (machine.variable)(name).and_then(|value| value.into_string().ok())
+            {
+                env.entry(name.to_owned()).or_insert(value);
+            }
+        }
     }
     Ok(entry)
 }
@@ -219,7 +305,7 @@ fn unset_variable(entry: &ServerEntry, machine: &HostEnvironment<'_>) -> Option<
     }
     let variables = texts.into_iter().flat_map(|text| text.split("${").skip(1));
     let mut names = variables.filter_map(|rest| rest.split_once('}').map(|(name, _)| name));
-    names.find(|name| !name.contains(":-") && !(machine.is_set)(name)).map(str::to_owned)
+    names.find(|name| !name.contains(":-") && (machine.variable)(name).is_none()).map(str::to_owned)
 }
 
 /// A valid name that is not used.
@@ -237,101 +323,5 @@ fn free_name(name: &str, client: &str, names: &mut BTreeSet<String>) -> String {
     found
 }
 
-/// The value of a variable that is known only where the gateway runs, in a configuration that is
-/// read only for what it names.
-pub const UNKNOWN_VALUE: &str = "unset";
-
-/// The configured server that a client's entry refers to: one that is reached in the same way. The
-/// name alone proves nothing, because two clients may use it for different servers.
-#[must_use]
-pub fn matching_server<'c>(
-    server: &ListedServer,
-    config: &'c Config,
-) -> Option<&'c UpstreamSettings> {
-    let entry = server.entry.as_ref().ok()?;
-    config.upstreams.iter().find(|one| is_same_server(&entry.transport, &one.transport))
-}
-
-/// True for a value that the configuration has, as far as it is known here.
-fn is_same_value(value: &str, own: &str) -> bool {
-    let known_parts_match = |(before, after): (&str, &str)| {
-        value.len() >= before.len() + after.len()
-            && value.starts_with(before)
-            && value.ends_with(after)
-    };
-    value == own || own.split_once(UNKNOWN_VALUE).is_some_and(known_parts_match)
-}
-
-fn is_same_server(entry: &ServerTransport, upstream: &TransportSettings) -> bool {
-    match (entry, upstream) {
-        (
-            ServerTransport::Program { command, args, env, .. },
-            TransportSettings::Stdio { command: program, args: own, env: own_env, .. },
-        ) => {
-            let (name, program) = (Path::new(command).file_name(), Path::new(program).file_name());
-            let home = std::env::var("HOME").unwrap_or_default();
-            let expand = |text: &String| text.replace("${HOME}", &home);
-            let args: Vec<String> = args.iter().map(expand).collect();
-            // A variable's value is known only where the gateway runs.
-            let mut plain = env.iter().filter(|(_, value)| !value.contains("${"));
-            let same_env = plain.all(|(name, value)| own_env.get(name) == Some(value));
-            let same_args = args.len() == own.len()
-                && args.iter().zip(own).all(|(arg, own)| is_same_value(arg, own));
-            name == program && same_args && same_env
-        }
-        (
-            ServerTransport::Address { url, headers },
-            TransportSettings::Http { url: own, headers: own_headers, .. },
-        ) => {
-            // Another token is another account.
-            let mut plain = headers.iter().filter(|(_, value)| !value.contains("${"));
-            let same_headers = plain.all(|(name, value)| {
-                let mut same = own_headers.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));
-                same.any(|(_, own)| is_same_value(value, own))
-            });
-            is_same_value(url, own) && same_headers
-        }
-        _ => false,
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::ServerLogin;
-
-    #[test]
-    fn another_account_at_the_same_address_is_another_server() {
-        let of = |headers: &[(&str, &str)]| {
-            headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-        };
-        let url = "https://mcp.example/mcp".to_owned();
-        let same = |entry: &[(&str, &str)], own: &[(&str, &str)]| {
-            let entry = ServerTransport::Address { url: url.clone(), headers: of(entry) };
-            let (url, login) = (url.clone(), ServerLogin::default());
-            is_same_server(&entry, &TransportSettings::Http { url, headers: of(own), login })
-        };
-        let work = [("Authorization", "Bearer work")];
-        assert!(same(&[], &work) && same(&[("authorization", "Bearer work")], &work));
-        assert!(same(&[("Authorization", "Bearer ${TOKEN}")], &work));
-        assert!(same(&work, &[("Authorization", "Bearer unset")]), "what it holds is not known");
-        assert!(!same(&[("Authorization", "Bearer personal")], &work) && !same(&work, &[]));
-    }
-
-    #[test]
-    fn a_value_is_the_same_as_far_as_it_is_known() {
-        for (value, own, is_same) in [
-            ("--key=abc", "--key=abc", true),
-            ("--key=abc", "--key=unset", true),
-            ("abc", "unset", true),
-            ("https://x.example/?k=abc&p=1", "https://x.example/?k=unset&p=1", true),
-            ("https://x.example/?k=abc&p=2", "https://x.example/?k=unset&p=1", false),
-            ("--other=abc", "--key=unset", false),
-            ("--key=abc", "--key=abd", false),
-            ("aa", "aunseta", true),
-            ("a", "aunseta", false),
-        ] {
-            assert_eq!(is_same_value(value, own), is_same, "{value} {own}");
-        }
-    }
-}
+mod tests;

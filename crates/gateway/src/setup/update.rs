@@ -21,7 +21,8 @@ use super::folder::DocumentSigner;
 use super::posture::Posture;
 use super::review::Review;
 use super::secrets;
-use super::selection::{Selection, ServerFolders, matching_server};
+use super::selection::{Selection, ServerFolders};
+use super::server_matcher::ServerMatcher;
 use crate::bounded_file;
 use crate::clients::{ClientFile, replace_file};
 use crate::config::{self, Config, UpstreamSettings};
@@ -107,8 +108,11 @@ impl GatewayUpdate {
     /// The files without the servers that the gateway already has.
     #[must_use]
     pub fn unknown_servers(&self, mut files: Vec<ClientFile>) -> Vec<ClientFile> {
+        let matcher = ServerMatcher::new(&self.config);
         for file in &mut files {
-            file.servers.retain(|server| matching_server(server, &self.config).is_none());
+            let mut servers = std::mem::take(&mut file.servers);
+            servers.retain(|server| matcher.find(file, server).is_none());
+            file.servers = servers;
         }
         files
     }

@@ -339,6 +339,30 @@ fn the_entry_has_the_clients_own_form() {
     );
 }
 
+#[test]
+fn the_entry_gives_calls_as_long_as_the_entries_did_that_it_replaces() {
+    let connected = |id: &str, text: &str| {
+        let client = Client::by_id(id).unwrap();
+        let home = Home::new();
+        home.put(client, text);
+        home.connect(client)
+    };
+    let entry = |more: &str| format!("command = \"npx\"\n{more}\n");
+    let codex = |one: &str, other: &str| {
+        let (one, other) = (entry(one), entry(other));
+        let text = format!("[mcp_servers.filesystem]\n{one}[mcp_servers.memory]\n{other}");
+        connected("codex", &text)
+    };
+    let text = codex("tool_timeout_sec = 600\nstartup_timeout_sec = 5", "tool_timeout_sec = 90");
+    assert!(text.contains("tool_timeout_sec = 600\n") && !text.contains("startup"), "{text}");
+    assert!(!codex("tool_timeout_sec = 30", "").contains("timeout"));
+    let gemini = |time: u64| {
+        let entry = format!("{{\"command\": \"npx\", \"timeout\": {time}}}");
+        connected("gemini", &format!("{{\"mcpServers\": {{\"memory\": {entry}}}}}"))
+    };
+    assert!(gemini(900_000).contains("900000") && !gemini(5_000).contains("timeout"));
+}
+
 /// A connection that was interrupted between any two of its writes can be made, or taken back.
 #[test]
 fn an_interrupted_connection_loses_nothing() {

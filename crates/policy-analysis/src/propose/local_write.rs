@@ -41,10 +41,15 @@ const SENSITIVE_PATHS: &[&str] = &[
 const MAX_SCHEMA_DEPTH: usize = 5;
 
 /// The patterns of paths of keys, of settings that run programs, and of the system itself, as
-/// [`LocalWrite::sensitive_paths_match`] tests for them.
+/// [`LocalWrite::sensitive_paths_match`] tests for them. A part of the system in which one of these
+/// folders is, such as `/root/project`, is left out: a server that was set up for the folder writes
+/// there.
 #[must_use]
-pub fn sensitive_paths() -> Vec<Pattern> {
-    SENSITIVE_PATHS.iter().filter_map(|glob| Pattern::parse(glob).ok()).collect()
+pub fn sensitive_paths(folders: &[String]) -> Vec<Pattern> {
+    let patterns = SENSITIVE_PATHS.iter().filter_map(|glob| Pattern::parse(glob).ok());
+    let is_part_of_system = |pattern: &Pattern| pattern.as_str().starts_with('/');
+    let has_folder = |pattern: &Pattern| folders.iter().any(|folder| pattern.matches(folder));
+    patterns.filter(|pattern| !(is_part_of_system(pattern) && has_folder(pattern))).collect()
 }
 
 /// An argument that contains a local path.
@@ -196,10 +201,10 @@ impl LocalWrite {
     }
 
     /// Conditions that match calls which touch keys, start-up files or the system; `None` if it
-    /// takes no paths.
+    /// takes no paths. `folders` are those of its server.
     #[must_use]
-    pub fn sensitive_paths_match(&self) -> Option<MatchConditions> {
-        let globs = sensitive_paths();
+    pub fn sensitive_paths_match(&self, folders: &[String]) -> Option<MatchConditions> {
+        let globs = sensitive_paths(folders);
         let sensitive = |path: &PathArgument| {
             let at = ArgumentPredicate::at(path.at.clone());
             let any_path = ArgumentPredicate { any_path: globs.clone(), ..at };
@@ -222,9 +227,12 @@ const PROGRAM_ARGUMENTS: [&str; 12] = [
 #[must_use]
 pub fn option_injection_match(tool: &ToolDescription<'_>) -> Option<MatchConditions> {
     let members = tool.input.and_then(|schema| schema.get("properties")?.as_object());
-    let names = members.into_iter().flatten().map(|(name, _)| name.as_str());
+    let members = members.into_iter().flatten();
+    let reaches_program = |(name, member): &(&String, &Value)| {
+        PROGRAM_ARGUMENTS.contains(&name.as_str()) && !names_page_element(member)
+    };
     let mut any = Vec::new();
-    for name in names.filter(|name| PROGRAM_ARGUMENTS.contains(name)) {
+    for (name, _) in members.filter(reaches_program) {
         let Ok(at) = JsonPointer::parse(&format!("/{name}")) else { continue };
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
         let holds = |predicate| MatchConditions {
@@ -237,6 +245,15 @@ pub fn option_injection_match(tool: &ToolDescription<'_>) -> Option<MatchConditi
         any.push(holds(ArgumentPredicate { glob, ..ArgumentPredicate::at(at) }));
     }
     (!any.is_empty()).then(|| MatchConditions { any, ..MatchConditions::default() })
+}
+
+/// Whether an argument names an element of a page, for a browser and for no program.
+fn names_page_element(schema: &Value) -> bool {
+    let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let words = weaver_text::split::words(text);
+    words.iter().any(|word| matches!(word.as_str(), "selector" | "css" | "xpath"))
+        || words.windows(2).any(|two| matches!(two, [a, b] if a == "page" && b == "element"))
+        || words.windows(2).any(|two| matches!(two, [a, b] if a == "element" && b == "reference"))
 }
 
 /// Conditions that match a value which contains paths but does not meet `fits`. Null and an empty

@@ -197,3 +197,20 @@ fn any_text_at_all_gives_a_proposal() {
         });
     }
 }
+
+#[test]
+fn a_selector_of_a_page_is_no_option_of_a_program() {
+    let with = |description: &str| {
+        let target = json!({ "type": "string", "description": description });
+        let input = json!({ "type": "object", "properties": { "target": target } });
+        let tool = ToolDescription { name: "x", input: Some(&input), ..ToolDescription::default() };
+        option_injection_match(&tool).is_some()
+    };
+    for text in [
+        "Exact target element reference from the page snapshot, or a unique element selector",
+        "CSS selector of the part",
+    ] {
+        assert!(!with(text), "{text}");
+    }
+    assert!(with("The branch or commit to compare with") && with(""));
+}

@@ -100,7 +100,11 @@ impl ValueReader {
         if texts().any(|text| text.contains("://")) && !is_text || role == ArgumentRole::Network {
             return Some(ValueKind::Host);
         }
-        if texts().any(|text| text.starts_with('/')) && !is_text || role == ArgumentRole::Path {
+        // The target of a comparison or a move may be a branch.
+        let is_word = |text: &str| !text.contains(['/', '\\', '.', '~']);
+        let is_branch = ["target", "destination", "dest"].contains(&name) && texts().all(is_word);
+        let is_path = role == ArgumentRole::Path && !is_branch;
+        if texts().any(|text| text.starts_with('/')) && !is_text || is_path {
             return Some(ValueKind::Path);
         }
         if self.sink == SinkKind::None || !critical::is_critical(name, self.sink) {
@@ -150,6 +154,11 @@ mod tests {
         let file = json!({ "path": "/a/b", "content": "x", "head": 3 });
         assert_eq!(
             kinds(&file, SinkKind::None, Effects::READ_LOCAL),
+            [("/path".to_owned(), ValueKind::Path)]
+        );
+        let branch = json!({ "path": "/a/b", "target": "main" });
+        assert_eq!(
+            kinds(&branch, SinkKind::None, Effects::READ_LOCAL),
             [("/path".to_owned(), ValueKind::Path)]
         );
         let url = json!({ "options": { "target": "https://a.example/x" } });

@@ -256,7 +256,7 @@ fn check_contract(
     }
     if contract.timeout_ms.is_some_and(|ms| !TIMEOUT_MS.contains(&ms)) {
         let message = "the timeout is out of bounds".to_owned();
-        problem("timeout_ms", "policy.bounds", message, "write 100 to 60000");
+        problem("timeout_ms", "policy.bounds", message, "write 100 to 3600000");
     }
     if let (Some(effects), Some(rung), false) =
         (contract.effects, contract.rung, contract.lower_rung)

@@ -144,7 +144,7 @@ fn numbers_out_of_bounds_and_schemas_that_are_none_are_refused() {
     let changes: [(&str, Change); 6] = [
         ("capability.out_of_bounds", |d| d.max_retries = 6),
         ("capability.out_of_bounds", |d| d.timeout_ms = 99),
-        ("capability.out_of_bounds", |d| d.timeout_ms = 60_001),
+        ("capability.out_of_bounds", |d| d.timeout_ms = 3_600_001),
         ("capability.text", |d| d.name = " ".to_owned()),
         ("capability.schema", |d| d.input_schema = Some(json!("object").into())),
         ("capability.schema", |d| d.output_schema = Some(json!([]).into())),

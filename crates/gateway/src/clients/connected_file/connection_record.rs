@@ -151,6 +151,7 @@ impl ConnectionRecord {
             syntax: self.syntax,
             keys: self.keys.clone(),
             exists: true,
+            project: None,
         };
         file.reread()
     }

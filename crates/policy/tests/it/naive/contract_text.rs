@@ -57,7 +57,7 @@ fn field(dice: &mut Dice, name: &str) -> Value {
         "upstream_digest" => text(&digest(dice.pick(&DIGESTS))),
         "output" => output(dice),
         "clearance" => text(dice.pick(CONFIDENTIALITY)),
-        "timeout_ms" => Value::Integer(dice.pick(&[100, 5_000, 60_000])),
+        "timeout_ms" => Value::Integer(dice.pick(&[100, 5_000, 3_600_000])),
         "preconditions" => Value::Array(vec![precondition(dice)]),
         _ => list(dice, &["/to", "/n"], 2),
     }

@@ -170,7 +170,7 @@ fn contracts_that_cannot_be() {
         ("fs.*", "effects = \"write_local\"\nrung = \"L2\""),
         ("fs.read", "agents = \"assistant\""),
         ("fs.read", "timeout_ms = 99"),
-        ("fs.read", "timeout_ms = 60001"),
+        ("fs.read", "timeout_ms = 3600001"),
         ("fs.read", "allowed_fields = []"),
         ("fs.read", "sensitivity = [\"none\"]"),
         ("fs.read", "critical_arguments = [\"a\"]"),
