@@ -88,6 +88,34 @@ fn a_second_verb_or_a_passive_that_writes_is_no_read() {
 }
 
 #[test]
+fn what_computes_from_an_address_reaches_it() {
+    for (name, argument) in [
+        ("extract_content", json!({ "urls": { "type": "array", "items": { "type": "string" } } })),
+        ("extract_one", json!({ "url": { "type": "string" } })),
+        ("convert_to_markdown", json!({ "uri": { "type": "string" } })),
+        ("compare", json!({ "imageUrls": { "type": "array" } })),
+        ("validate", json!({ "target": {}, "schemaUrl": {} })),
+        ("translate", json!({ "text": {}, "callback": {} })),
+        ("calculate_hash", json!({ "address": {} })),
+        ("parse", json!({ "feeds": { "type": "array" } })),
+        ("classify", json!({ "images": { "items": { "properties": { "src": {} } } } })),
+        (
+            "extract",
+            json!({ "request": { "$ref": "#/properties/request/$defs/page",
+                "$defs": { "page": { "properties": { "url": {} } } } } }),
+        ),
+    ] {
+        let input = json!({ "type": "object", "properties": argument });
+        let tool = ToolDescription { name, input: Some(&input), ..ToolDescription::default() };
+        let (effects, sink, _) = words(&propose(&tool));
+        assert_eq!((effects, sink), ("read_open", "external_send"), "{name}");
+    }
+    let sum = schema("numbers,text");
+    let tool = ToolDescription { name: "extract", input: Some(&sum), ..ToolDescription::default() };
+    assert_eq!(words(&propose(&tool)).0, "read_local");
+}
+
+#[test]
 fn a_secret_read_is_restricted() {
     for name in
         ["get_api_key", "read_password", "fetch_access_token", "show_secret", "list_account_keys"]
