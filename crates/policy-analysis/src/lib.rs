@@ -39,9 +39,9 @@ pub mod suggest;
 
 mod catalogue;
 mod evaluation;
-mod harmless_sql;
 mod lint;
 mod policy_diff;
+mod program_arguments;
 mod reachability;
 mod recorded_request;
 mod representative_names;

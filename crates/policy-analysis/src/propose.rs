@@ -123,7 +123,7 @@ pub fn propose(tool: &ToolDescription<'_>) -> ContractProposal {
     let reach = reach::determine_reach(&text, tool.hints);
     let EffectsProposal { mut effects, sink, why } =
         effects::propose(found.action, &reach, &text, tool);
-    if tool.hints.destructive == Some(true) {
+    if tool.hints.destructive == Some(true) && found.action > ToolAction::Read {
         effects = Effects::UNDECLARED;
     }
     // The reach is a reason only for actions on which it has an influence.

@@ -1,5 +1,6 @@
 //! Conditions on the arguments of a call, each on the value at one JSON pointer.
 
+mod harmless_sql;
 mod host;
 mod number;
 mod path;
@@ -78,6 +79,10 @@ pub struct ArgumentPredicate {
     /// are nested too deeply to be searched count as matching.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub any_path: Vec<Pattern>,
+    /// Whether the text is one SQL statement that only reads, adds rows, changes rows that a
+    /// condition names, or adds tables, columns and indexes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub harmless_sql: Option<bool>,
     /// The text is a host name that matches one of these, or a URL whose host does; `*.` before a
     /// name stands for its subdomains.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -131,6 +136,7 @@ impl ArgumentPredicate {
             holds_paths: None,
             paths_inside: Vec::new(),
             any_path: Vec::new(),
+            harmless_sql: None,
             domains: Vec::new(),
             min_length: None,
             max_length: None,
@@ -180,7 +186,9 @@ impl ArgumentPredicate {
     fn text_matches(&self, value: &Value) -> bool {
         let all = [&self.prefix, &self.suffix, &self.inside, &self.domains];
         let patterns = [&self.glob, &self.glob_any_case];
-        if patterns.iter().all(|l| l.is_empty()) && all.iter().all(|l| l.is_empty()) {
+        let lists_nothing =
+            patterns.iter().all(|l| l.is_empty()) && all.iter().all(|l| l.is_empty());
+        if lists_nothing && self.harmless_sql.is_none() {
             return true;
         }
         let Value::String(text) = value else { return false };
@@ -191,6 +199,7 @@ impl ArgumentPredicate {
             && (self.inside.is_empty()
                 || self.inside.iter().any(|root| path::is_inside(text, root)))
             && (self.domains.is_empty() || host::matches_any_domain(text, &self.domains))
+            && self.harmless_sql.is_none_or(|wanted| harmless_sql::is_harmless(text) == wanted)
     }
 
     fn paths_match(&self, value: &Value) -> bool {
@@ -304,6 +313,8 @@ struct RawPredicate {
     paths_inside: Vec<String>,
     #[serde(default)]
     any_path: Vec<Pattern>,
+    #[serde(default, deserialize_with = "deserialize_present")]
+    harmless_sql: Option<bool>,
     #[serde(default)]
     domains: Vec<String>,
     #[serde(default, deserialize_with = "deserialize_present")]
@@ -341,6 +352,7 @@ impl TryFrom<RawPredicate> for ArgumentPredicate {
             holds_paths: raw.holds_paths,
             paths_inside: raw.paths_inside,
             any_path: raw.any_path,
+            harmless_sql: raw.harmless_sql,
             domains: raw.domains,
             min_length: raw.min_length,
             max_length: raw.max_length,

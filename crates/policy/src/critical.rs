@@ -27,7 +27,7 @@ use weaver_types::{JsonPointer, SinkKind};
 
 pub(crate) use argument_role::is_field_name;
 pub use argument_role::{ArgumentRole, argument_role};
-pub(crate) use schema_membership::{SchemaMembership, schema_membership};
+pub(crate) use schema_membership::{PathStep, SchemaMembership, schema_membership};
 
 /// How deeply a schema is read.
 const MAX_DEPTH: usize = 5;

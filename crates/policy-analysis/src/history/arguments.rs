@@ -6,7 +6,7 @@ use weaver_types::Digest;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::DomainTag;
 
-use crate::harmless_sql;
+use crate::program_arguments;
 
 /// What the log contains of a call's arguments.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -62,7 +62,7 @@ impl MaskedArgument {
     pub(crate) fn is_prose(&self) -> bool {
         critical::argument_role(&self.name) == ArgumentRole::Text
             && !critical::names_path(&self.name)
-            && !harmless_sql::takes_program(&self.name)
+            && !program_arguments::takes_program(&self.name)
     }
 }
 

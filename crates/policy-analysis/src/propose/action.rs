@@ -30,19 +30,31 @@ pub(super) enum ToolAction {
     Unknown,
 }
 
+/// Verbs for moving about in a page.
+const BROWSES: [&str; 3] = ["navigate", "hover", "scroll"];
+
 /// A classification of a tool, with the words that it is based on.
 #[derive(Debug, Clone)]
 pub(super) struct Classification {
     pub(super) action: ToolAction,
     /// Whether the words are inconclusive by themselves.
     vague: bool,
+    /// Whether the verb of the name can only mean a read.
+    looks_up: bool,
     pub(super) why: String,
 }
 
 impl Classification {
     fn new(action: ToolAction, word: &str, source: &str) -> Self {
+        const LOOKUPS: [&str; 5] = ["search", "query", "list", "find", "lookup"];
         let why = format!("{source} `{}`", weaver_text::escape::line(word));
-        Self { action, vague: false, why }
+        let looks_up = source == "name" && (LOOKUPS.contains(&word) || BROWSES.contains(&word));
+        Self { action, vague: false, looks_up, why }
+    }
+
+    /// Whether it only moves about in a page, which asks no more of a site than a link does.
+    fn browses(&self) -> bool {
+        BROWSES.iter().any(|word| self.why.starts_with(&format!("name `{word}`")))
     }
 
     fn is_read_only(&self) -> bool {
@@ -50,7 +62,7 @@ impl Classification {
     }
 
     fn with_action(self, action: ToolAction, why: &str) -> Self {
-        Self { action, vague: false, why: format!("{why}; {}", self.why) }
+        Self { action, vague: false, looks_up: false, why: format!("{why}; {}", self.why) }
     }
 }
 
@@ -86,6 +98,7 @@ fn classify_program(
     (!reads).then(|| Classification {
         action: ToolAction::Destroy,
         vague: false,
+        looks_up: false,
         why: "it takes a program, which can do anything".to_owned(),
     })
 }
@@ -100,8 +113,9 @@ fn classify_words(text: &ToolText, hints: ToolHints) -> Classification {
     let base = base
         .or_else(|| classify_name(text, by_description.as_ref(), hints))
         .or(by_description.clone());
-    let more =
-        strictest(by_description.filter(|found| !found.vague), classify_later_sentences(text));
+    let may_read = base.as_ref().is_none_or(|base| base.vague || base.is_read_only());
+    let further = classify_later_sentences(text, may_read && hints.is_read_only());
+    let more = strictest(by_description.filter(|found| !found.vague), further);
     match (base, more) {
         (Some(base), Some(more)) if is_raised_by(&base, &more, hints) => {
             Classification { why: format!("{}; {}", base.why, more.why), ..more }
@@ -115,17 +129,21 @@ fn classify_words(text: &ToolText, hints: ToolHints) -> Classification {
         (None, None) => Classification {
             action: ToolAction::Unknown,
             vague: true,
+            looks_up: false,
             why: "its words do not say what it does".to_owned(),
         },
     }
 }
 
 /// Whether the description makes the classification stricter. If name and server agree that the
-/// tool reads, a description about creating something (`generates a listing`) does not.
+/// tool reads, a description about creating something (`generates a listing`) does not. A vague name
+/// that the server calls read-only is one that reads only if the description says nothing else.
 fn is_raised_by(base: &Classification, more: &Classification, hints: ToolHints) -> bool {
-    let agreed = base.is_read_only() && hints.is_read_only();
+    let is_open = base.vague && hints.is_read_only();
+    let agreed = is_open || base.is_read_only() && hints.is_read_only();
     let makes = matches!(more.action, ToolAction::AddToOwnData | ToolAction::Write);
-    more.action > base.action && more.action > ToolAction::Read && !(agreed && makes)
+    let is_stricter = more.action > base.action || is_open;
+    is_stricter && more.action > ToolAction::Read && !(agreed && makes)
 }
 
 fn strictest(a: Option<Classification>, b: Option<Classification>) -> Option<Classification> {
@@ -153,6 +171,12 @@ fn apply_hints(words: Classification, hints: ToolHints) -> Classification {
                 ..words
             },
         };
+    }
+    // Some servers derive these hints from the method of a request, or give them to all that is not
+    // read-only.
+    let is_derived = hints.destructive == Some(true) && hints.read_only.is_none();
+    if words.is_read_only() && words.looks_up && (is_derived || words.browses()) {
+        return words;
     }
     if hints.destructive == Some(true) {
         // Money, mail and access keep their sink, because rules may depend on it.
@@ -244,7 +268,10 @@ fn classify_ambiguous_name(
         Sense::VerbOrNoun(action) => Some((one, action)),
         _ => None,
     });
+    // `site_map` is something to read, and `map_drive` is not.
+    let result = text.name.last().filter(|word| matches!(word.as_str(), "map" | "research"));
     let view = text.name.iter().rev().find(|word| verb::is_read_noun(word));
+    let view = view.or_else(|| result.filter(|_| text.name.len() > 1));
     let commands = either.as_ref().is_some_and(|(one, _)| one.position == 0);
     if let Some(view) = view.filter(|_| reading || !commands) {
         return Some(Classification::new(ToolAction::Read, view, "name"));
@@ -295,10 +322,13 @@ fn classify_first_sentence(text: &ToolText) -> Option<Classification> {
     }
 }
 
-/// The strictest of the further actions that sentences mention.
-fn classify_later_sentences(text: &ToolText) -> Option<Classification> {
+/// The strictest of the further actions that sentences mention. Where the tool is said to be
+/// read-only, an imperative after the first sentence (`Add a limit`, `before you reject it`) addresses
+/// the caller.
+fn classify_later_sentences(text: &ToolText, is_read_only: bool) -> Option<Classification> {
     let mut out: Option<Classification> = None;
-    for sentence in &text.sentences {
+    for (number, sentence) in text.sentences.iter().enumerate() {
+        let is_for_caller = is_read_only && number > 0;
         for (position, word) in sentence.iter().enumerate() {
             let before =
                 position.checked_sub(1).and_then(|at| sentence.get(at)).map(String::as_str);
@@ -308,7 +338,9 @@ fn classify_later_sentences(text: &ToolText) -> Option<Classification> {
                 Sense::VerbOrNoun(action) if verb::takes_object(next) => Some(action),
                 _ => None,
             };
-            let active = verb::introduces_verb(before).then(active).flatten();
+            let is_imperative = || verb::name_sense(word, next).is_some();
+            let counts = verb::introduces_verb(before) && !(is_for_caller && is_imperative());
+            let active = counts.then(active).flatten();
             let action = active.or_else(|| verb::passive_action(sentence, position));
             let Some(action) = action else { continue };
             if action > ToolAction::Read {

@@ -7,6 +7,9 @@ use super::reach::{self, Reach};
 use super::tool_text::ToolText;
 use super::{ToolDescription, output};
 
+/// Further names of arguments for what a tool that computes has to fetch.
+const COMPUTED_ADDRESSES: [&str; 4] = ["address", "addresse", "feed", "src"];
+
 /// Proposed effects and sink, with the reason for the sink.
 pub(super) struct EffectsProposal {
     pub(super) effects: Effects,
@@ -27,20 +30,22 @@ pub(super) fn propose(
     tool: &ToolDescription<'_>,
 ) -> EffectsProposal {
     match action {
-        ToolAction::Read => match output::egress_reason(text, tool.input) {
+        ToolAction::Read => match output::egress_reason(text, tool.input, &[]) {
             Some(why) => effects_proposal(Effects::READ_OPEN, SinkKind::ExternalSend, why),
             None if reach.local => {
                 effects_proposal(Effects::READ_LOCAL, SinkKind::None, "it only reads")
             }
             None => effects_proposal(Effects::READ_OPEN, SinkKind::None, "it only reads"),
         },
-        ToolAction::Compute
-            if tool.hints.open_world == Some(true) || reach::mentions_remote_things(text) =>
-        {
-            effects_proposal(Effects::READ_OPEN, SinkKind::None, "it only reads")
-        }
         ToolAction::Compute => {
-            effects_proposal(Effects::READ_LOCAL, SinkKind::None, "it only computes")
+            let opens = tool.hints.open_world == Some(true) || reach::mentions_remote_things(text);
+            match output::egress_reason(text, tool.input, &COMPUTED_ADDRESSES) {
+                Some(why) => effects_proposal(Effects::READ_OPEN, SinkKind::ExternalSend, why),
+                None if opens => {
+                    effects_proposal(Effects::READ_OPEN, SinkKind::None, "it only reads")
+                }
+                None => effects_proposal(Effects::READ_LOCAL, SinkKind::None, "it only computes"),
+            }
         }
         ToolAction::AddToOwnData => {
             let why = "it adds to the user's own things, which tells nobody";
@@ -63,7 +68,7 @@ pub(super) fn propose(
             let why = format!("what it changes stays here: {}", reach.why);
             effects_proposal(Effects::WRITE_LOCAL, SinkKind::None, why)
         }
-        ToolAction::Write if output::egress_reason(text, tool.input).is_some() => {
+        ToolAction::Write if output::egress_reason(text, tool.input, &[]).is_some() => {
             let why = "it asks an address of the caller's, which can carry data out";
             effects_proposal(Effects::WRITE_OPEN, SinkKind::ExternalSend, why)
         }

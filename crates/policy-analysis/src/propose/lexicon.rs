@@ -116,9 +116,9 @@ pub(super) fn written_by_others(text: &ToolText) -> Option<&str> {
 }
 
 /// Argument names for network addresses.
-pub(super) const ADDRESS_ARGUMENTS: [&str; 11] = [
+pub(super) const ADDRESS_ARGUMENTS: [&str; 12] = [
     "url", "uri", "link", "href", "webpage", "website", "host", "hostname", "domain", "endpoint",
-    "webhook",
+    "webhook", "callback",
 ];
 
 /// Whether an argument with this name is a title.

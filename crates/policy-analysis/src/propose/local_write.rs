@@ -13,7 +13,7 @@ use weaver_types::{Effects, JsonPointer, SinkKind};
 
 use super::tool_text::{self, ToolText};
 use super::{ContractProposal, ToolDescription, ToolHints, propose, reach};
-use crate::harmless_sql::{HarmlessSqlCondition, takes_program};
+use crate::program_arguments::takes_program;
 
 /// Argument names for the base folder of a call's other paths.
 const BASE_PATH_ARGUMENTS: [&str; 17] = [
@@ -21,10 +21,11 @@ const BASE_PATH_ARGUMENTS: [&str; 17] = [
     "workspace", "project_path", "project_root", "base_path", "base_dir", "directory", "dir",
     "folder", "dirname",
 ];
-/// Argument names that may be for a path or for something else. Only a value that looks like a path
-/// is bounded.
-const PERHAPS_PATHS: &[&str] =
-    &["output", "out", "location", "into", "base", "name", "repo", "repository", "workspace"];
+/// Argument names that may be for a path or for something else.
+const PERHAPS_PATHS: [&str; 9] =
+    ["output", "out", "location", "into", "base", "name", "repo", "repository", "workspace"];
+/// Nouns for what a tool keeps in files.
+const FILE_NOUNS: [&str; 7] = ["file", "folder", "directory", "disk", "document", "note", "vault"];
 /// Paths of keys, of settings that run programs or say what an agent may do, and of the system
 /// itself.
 const SENSITIVE_PATHS: &[&str] = &[
@@ -37,8 +38,6 @@ const SENSITIVE_PATHS: &[&str] = &[
     "/usr/*", "/bin/*", "/sbin/*", "/boot/*", "/dev/*", "/proc/*", "/sys/*", "/lib*", "/root/*",
     "/System/*", "/Library/*", "~*",
 ];
-/// How deeply a schema is searched for paths.
-const MAX_SCHEMA_DEPTH: usize = 5;
 
 /// The patterns of paths of keys, of settings that run programs, and of the system itself, as
 /// [`LocalWrite::sensitive_paths_match`] tests for them. A part of the system in which one of these
@@ -52,38 +51,6 @@ pub fn sensitive_paths(folders: &[String]) -> Vec<Pattern> {
     patterns.filter(|pattern| !(is_part_of_system(pattern) && has_folder(pattern))).collect()
 }
 
-/// An argument that contains a local path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct PathArgument {
-    at: JsonPointer,
-    required: bool,
-    form: PathForm,
-}
-
-/// How an argument contains paths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PathForm {
-    /// It is one path.
-    One,
-    /// It may contain several, at any depth, or none.
-    Any,
-}
-
-impl PathArgument {
-    /// Whether each call has one path here.
-    fn is_mandatory(&self) -> bool {
-        self.required && self.form == PathForm::One
-    }
-
-    /// Whether it is the base folder of the call's other paths.
-    fn is_base(&self) -> bool {
-        self.form == PathForm::One
-            && BASE_PATH_ARGUMENTS
-                .iter()
-                .any(|name| self.at.as_str().strip_prefix('/') == Some(name))
-    }
-}
-
 /// A write that stays on this machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalWrite {
@@ -91,7 +58,10 @@ pub struct LocalWrite {
     pub proposal: ContractProposal,
     /// Whether it counts as a local write only because its arguments can be bounded.
     pub is_lowered: bool,
-    paths: Vec<PathArgument>,
+    /// Whether it may write files.
+    writes_files: bool,
+    /// The required argument with the base folder of the call's other paths.
+    base: Option<JsonPointer>,
     statement: Option<JsonPointer>,
 }
 
@@ -99,37 +69,42 @@ pub struct LocalWrite {
 /// was configured for; without them, paths cannot be bounded.
 #[must_use]
 pub fn local_write(tool: &ToolDescription<'_>, folders: &[String]) -> Option<LocalWrite> {
+    let text = ToolText::new(tool);
+    let required = required_texts(tool.input);
+    let bounds = |proposal, is_lowered| LocalWrite {
+        proposal,
+        is_lowered,
+        writes_files: writes_files(&text, tool.input),
+        base: required.iter().find(|name| is_base(name)).and_then(|name| pointer(name)),
+        statement: statement_argument(tool),
+    };
     let plain = propose(tool);
-    let (paths, statement) = (path_arguments(tool.input), statement_argument(tool));
     if is_local_write(&plain) {
-        return Some(LocalWrite { proposal: plain, is_lowered: false, paths, statement });
+        return Some(bounds(plain, false));
     }
     if plain.effective_sink() != SinkKind::Destructive {
         return None;
     }
     let hints = ToolHints { destructive: None, ..tool.hints };
     let by_words = propose(&ToolDescription { hints, ..*tool });
-    let in_folders = !folders.is_empty() && paths.iter().any(PathArgument::is_mandatory);
-    let says_so = is_local_write(&by_words) || only_overwrites(&ToolText::new(tool));
-    let why = match (says_so, &statement) {
+    let in_folders = !folders.is_empty() && required.iter().any(|name| critical::names_path(name));
+    let says_so = is_local_write(&by_words) || only_overwrites(&text);
+    let lowered = bounds(plain, true);
+    let why = match (says_so, &lowered.statement) {
         (true, None) if in_folders => {
             "it writes into the folders that its server was set up for; it may overwrite"
         }
-        (_, Some(_)) => {
-            "it runs statements on a local database; those that lose rows are held by a rule"
-        }
+        (_, Some(_)) => "it runs statements on a local database; all but plain ones are held",
         _ => return None,
     };
-    let mut proposal = ContractProposal {
-        effects: Effects::WRITE_LOCAL,
-        sink: Some(SinkKind::None),
-        ..plain.clone()
-    };
+    let LocalWrite { mut proposal, .. } = lowered;
+    proposal.effects = Effects::WRITE_LOCAL;
+    proposal.sink = Some(SinkKind::None);
     proposal.critical_arguments.clear();
     proposal.reasons.insert("effects", why.to_owned());
     proposal.reasons.remove("critical_arguments");
     proposal.reasons.insert("sink", "what it changes stays on this machine".to_owned());
-    Some(LocalWrite { proposal, is_lowered: true, paths, statement })
+    Some(LocalWrite { proposal, ..lowered })
 }
 
 /// Whether its name says that it writes, and its words mention no loss other than overwriting.
@@ -152,10 +127,10 @@ fn is_local_write(proposal: &ContractProposal) -> bool {
 }
 
 impl LocalWrite {
-    /// Whether it has path arguments.
+    /// Whether it may write files.
     #[must_use]
-    pub fn names_paths(&self) -> bool {
-        !self.paths.is_empty()
+    pub fn writes_files(&self) -> bool {
+        self.writes_files
     }
 
     /// Whether it runs SQL statements.
@@ -165,53 +140,35 @@ impl LocalWrite {
     }
 
     /// Conditions under which a call stays in these folders and loses no rows; `None` if nothing
-    /// bounds it.
+    /// bounds it. All paths of a call are looked at, whatever the schema says of its arguments.
     #[must_use]
     pub fn bounding_match(&self, folders: &[String]) -> Option<MatchConditions> {
         let mut out = MatchConditions::default();
-        let mut misfits = Vec::new();
-        // If the base folder is itself an argument, other paths may be relative to it.
-        let has_base = self.paths.iter().any(|path| path.required && path.is_base());
-        for path in self.paths.iter().filter(|_| !folders.is_empty()) {
-            let mut folders = folders.to_vec();
-            if has_base && !path.is_base() {
-                folders.push(".".to_owned());
+        if self.writes_files && !folders.is_empty() {
+            let mut paths_inside = folders.to_vec();
+            if let Some(base) = &self.base {
+                // The other paths may be relative to the base folder.
+                paths_inside.push(".".to_owned());
+                let base = ArgumentPredicate::at(base.clone());
+                out.arguments.push(ArgumentPredicate { inside: folders.to_vec(), ..base });
             }
-            let at = ArgumentPredicate::at(path.at.clone());
-            let inside = match path.form {
-                PathForm::Any => ArgumentPredicate { paths_inside: folders, ..at },
-                PathForm::One => ArgumentPredicate { inside: folders, ..at },
-            };
-            match path.is_mandatory() {
-                true => out.arguments.push(inside),
-                false => misfits.push(path_misfit(inside)),
-            }
+            let fits = ArgumentPredicate { paths_inside, ..whole_call()? };
+            out.not = Some(Box::new(path_misfit(fits)));
         }
         if let Some(at) = &self.statement {
-            let statement = HarmlessSqlCondition::for_argument(at);
-            out.arguments.push(statement.begins);
-            misfits.push(statement.unless);
+            let at = ArgumentPredicate::at(at.clone());
+            out.arguments.push(ArgumentPredicate { harmless_sql: Some(true), ..at });
         }
-        let bounded = !out.arguments.is_empty() || !misfits.is_empty();
-        if !misfits.is_empty() {
-            out.not =
-                Some(Box::new(MatchConditions { any: misfits, ..MatchConditions::default() }));
-        }
-        bounded.then_some(out)
+        (out != MatchConditions::default()).then_some(out)
     }
 
     /// Conditions that match calls which touch keys, start-up files or the system; `None` if it
-    /// takes no paths. `folders` are those of its server.
+    /// writes no files. `folders` are those of its server.
     #[must_use]
     pub fn sensitive_paths_match(&self, folders: &[String]) -> Option<MatchConditions> {
-        let globs = sensitive_paths(folders);
-        let sensitive = |path: &PathArgument| {
-            let at = ArgumentPredicate::at(path.at.clone());
-            let any_path = ArgumentPredicate { any_path: globs.clone(), ..at };
-            MatchConditions { arguments: vec![any_path], ..MatchConditions::default() }
-        };
-        let any: Vec<MatchConditions> = self.paths.iter().map(sensitive).collect();
-        (!any.is_empty()).then(|| MatchConditions { any, ..MatchConditions::default() })
+        let any_path = ArgumentPredicate { any_path: sensitive_paths(folders), ..whole_call()? };
+        let matches = MatchConditions { arguments: vec![any_path], ..MatchConditions::default() };
+        self.writes_files.then_some(matches)
     }
 }
 
@@ -266,42 +223,37 @@ fn path_misfit(fits: ArgumentPredicate) -> MatchConditions {
     MatchConditions { arguments: vec![there], not, ..MatchConditions::default() }
 }
 
-/// The top-level arguments of the schema that are paths or may contain some. Without an argument
-/// that is named as one, at whatever depth, lists of objects are left alone: they hold records.
-fn path_arguments(schema: Option<&Value>) -> Vec<PathArgument> {
-    let required = tool_text::required_arguments(schema);
-    let members = schema.and_then(|schema| schema.get("properties")?.as_object());
-    let may_hold = |name: &str| critical::names_path(name) || PERHAPS_PATHS.contains(&name);
-    let writes_files = schema.is_some_and(|schema| has_property(schema, &critical::names_path, 0));
-    let path = |(name, member): (&String, &Value)| {
-        let kind = member.get("type").and_then(Value::as_str).unwrap_or("string");
-        let form = match kind {
-            "string" if critical::names_path(name) => PathForm::One,
-            "string" if may_hold(name) => PathForm::Any,
-            "array" if critical::names_path(name) => PathForm::Any,
-            "array" | "object" if writes_files && has_property(member, &may_hold, 0) => {
-                PathForm::Any
-            }
-            _ => return None,
-        };
-        let at =
-            JsonPointer::parse(&format!("/{}", name.replace('~', "~0").replace('/', "~1"))).ok()?;
-        Some(PathArgument { at, required: required.contains(name), form })
-    };
-    members.into_iter().flatten().filter_map(path).collect()
+fn whole_call() -> Option<ArgumentPredicate> {
+    JsonPointer::parse("").ok().map(ArgumentPredicate::at)
 }
 
-/// Whether a schema, or one of its items, has a property with such a name.
-fn has_property(schema: &Value, is_such: &dyn Fn(&str) -> bool, depth: usize) -> bool {
-    if depth > MAX_SCHEMA_DEPTH {
-        return false;
-    }
-    let items = schema.get("items").into_iter();
-    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    members.clone().any(|(name, _)| is_such(name))
-        || items
-            .chain(members.map(|(_, member)| member))
-            .any(|one| has_property(one, is_such, depth + 1))
+fn pointer(name: &str) -> Option<JsonPointer> {
+    JsonPointer::parse(&format!("/{}", name.replace('~', "~0").replace('/', "~1"))).ok()
+}
+
+fn is_base(name: &str) -> bool {
+    BASE_PATH_ARGUMENTS.contains(&name)
+}
+
+/// The required arguments that are texts.
+fn required_texts(schema: Option<&Value>) -> Vec<String> {
+    let is_text = |name: &String| {
+        let kind = schema.and_then(|schema| schema.get("properties")?.get(name)?.get("type"));
+        kind.is_none_or(|kind| kind == "string")
+    };
+    tool_text::required_arguments(schema).into_iter().filter(is_text).collect()
+}
+
+/// Whether a tool may write files: its words are about them, it takes an argument that is or may be
+/// a path, or nothing says what it takes. Without such a word, what a member of a list is called
+/// says little: lists of objects hold records.
+fn writes_files(text: &ToolText, schema: Option<&Value>) -> bool {
+    let all = tool_text::all_property_names(schema);
+    let top = tool_text::argument_names(schema);
+    text.is_about(&FILE_NOUNS)
+        || all.is_empty()
+        || all.iter().any(|name| critical::names_path(name))
+        || top.iter().any(|name| PERHAPS_PATHS.contains(&name.as_str()))
 }
 
 /// The argument with an SQL statement for a local database.

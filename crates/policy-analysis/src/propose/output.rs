@@ -96,13 +96,20 @@ fn takes_free_text(schema: Option<&Value>) -> bool {
     })
 }
 
-/// Why a read can carry data to an address that the caller chooses, if it can.
-pub(super) fn egress_reason(text: &ToolText, schema: Option<&Value>) -> Option<String> {
-    let names = tool_text::argument_names(schema);
+/// Why a read can carry data to an address that the caller chooses, if it can: an argument, at
+/// whatever depth, has a name for addresses or one of the others given.
+pub(super) fn egress_reason(
+    text: &ToolText,
+    schema: Option<&Value>,
+    other_names: &[&str],
+) -> Option<String> {
+    let names = tool_text::all_property_names(schema);
     let place = names.iter().find(|name| {
         let words = weaver_text::split::identifier(name);
         let last = words.last().map(|word| lexicon::singular(word));
-        last.is_some_and(|word| lexicon::ADDRESS_ARGUMENTS.contains(&word))
+        last.is_some_and(|word| {
+            lexicon::ADDRESS_ARGUMENTS.contains(&word) || other_names.contains(&word)
+        })
     });
     if let Some(name) = place {
         let shown = weaver_text::escape::line(name);

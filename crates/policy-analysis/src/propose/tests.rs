@@ -88,6 +88,84 @@ fn a_second_verb_or_a_passive_that_writes_is_no_read() {
 }
 
 #[test]
+fn what_computes_from_an_address_reaches_it() {
+    for (name, argument) in [
+        ("extract_content", json!({ "urls": { "type": "array", "items": { "type": "string" } } })),
+        ("extract_one", json!({ "url": { "type": "string" } })),
+        ("convert_to_markdown", json!({ "uri": { "type": "string" } })),
+        ("compare", json!({ "imageUrls": { "type": "array" } })),
+        ("validate", json!({ "target": {}, "schemaUrl": {} })),
+        ("translate", json!({ "text": {}, "callback": {} })),
+        ("calculate_hash", json!({ "address": {} })),
+        ("parse", json!({ "feeds": { "type": "array" } })),
+        ("classify", json!({ "images": { "items": { "properties": { "src": {} } } } })),
+        (
+            "extract",
+            json!({ "request": { "$ref": "#/properties/request/$defs/page",
+                "$defs": { "page": { "properties": { "url": {} } } } } }),
+        ),
+    ] {
+        let input = json!({ "type": "object", "properties": argument });
+        let tool = ToolDescription { name, input: Some(&input), ..ToolDescription::default() };
+        let (effects, sink, _) = words(&propose(&tool));
+        assert_eq!((effects, sink), ("read_open", "external_send"), "{name}");
+    }
+    let sum = schema("numbers,text");
+    let tool = ToolDescription { name: "extract", input: Some(&sum), ..ToolDescription::default() };
+    assert_eq!(words(&propose(&tool)).0, "read_local");
+}
+
+#[test]
+fn a_hint_is_believed_where_the_verb_looks_things_up_and_nothing_writes() {
+    let proposed = |name, description, read_only, destructive, arguments| {
+        let hints = ToolHints { read_only, destructive, ..ToolHints::default() };
+        let input = schema(arguments);
+        let input = Some(&input);
+        let tool =
+            ToolDescription { name, description, input, hints, ..ToolDescription::default() };
+        words(&propose(&tool)).0
+    };
+    let (yes, no) = (Some(true), Some(false));
+    for (name, description, read_only, destructive) in [
+        ("resolve-library-id", "Resolves a name to an id and returns a list.", yes, no),
+        ("read_paper", "Read passages. Use this before you include or reject it.", yes, no),
+        ("scrape", "Scrape a page. Add a limit to get less. Remove what you do not need.", yes, no),
+        ("API-post-search", "Search by title.", None, yes),
+        ("API-query-data-source", "Query a data source.", None, yes),
+        ("tavily_map", "Maps a site.", None, None),
+        ("tavily_research", "Perform comprehensive research on a topic.", None, None),
+        ("browser_navigate", "Navigate to a URL.", no, yes),
+        ("browser_hover", "Hover over element on page.", no, yes),
+    ] {
+        assert_eq!(proposed(name, description, read_only, destructive, "x"), "read_open", "{name}");
+    }
+    for (name, description, read_only, destructive, effects) in [
+        ("resolve_issue", "Resolves an issue.", None, None, "write_open"),
+        ("resolve_issue", "Resolves an issue. It also deletes the branch.", yes, no, "destructive"),
+        ("read_mail", "Read mail. Messages are deleted after that.", yes, no, "destructive"),
+        ("read_mail", "Reads and deletes the mail.", yes, no, "destructive"),
+        ("search_and_purge", "Search and purge.", None, yes, "destructive"),
+        ("search", "Search, and deletes what it finds.", None, yes, "destructive"),
+        ("get_next", "Get the next one.", None, yes, "destructive"),
+        ("search", "Search the index.", no, yes, "destructive"),
+        ("map_drive", "Maps a drive.", None, None, "destructive"),
+        ("browser_click", "Click.", no, yes, "destructive"),
+    ] {
+        let found = proposed(name, description, read_only, destructive, "x");
+        assert_eq!(found, effects, "{name}: {description}");
+    }
+    let hints = ToolHints { read_only: no, destructive: yes, ..ToolHints::default() };
+    let url = schema("url");
+    let tool = ToolDescription {
+        name: "browser_navigate",
+        input: Some(&url),
+        hints,
+        ..ToolDescription::default()
+    };
+    assert_eq!(words(&propose(&tool)), ("read_open", "external_send", "untrusted"));
+}
+
+#[test]
 fn a_secret_read_is_restricted() {
     for name in
         ["get_api_key", "read_password", "fetch_access_token", "show_secret", "list_account_keys"]

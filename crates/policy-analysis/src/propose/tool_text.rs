@@ -125,6 +125,27 @@ pub(super) fn argument_names(schema: Option<&Value>) -> Vec<String> {
     properties.map(|all| all.keys().cloned().collect()).unwrap_or_default()
 }
 
+/// The names of all properties that stand anywhere in the schema: in definitions, alternatives and
+/// items too.
+pub(super) fn all_property_names(schema: Option<&Value>) -> BTreeSet<&str> {
+    const MAX_SCHEMAS: usize = 10_000;
+    let mut found = BTreeSet::new();
+    let mut left: Vec<&Value> = schema.into_iter().collect();
+    for _ in 0..MAX_SCHEMAS {
+        match left.pop() {
+            Some(Value::Object(members)) => {
+                let properties = members.get("properties").and_then(Value::as_object);
+                found.extend(properties.into_iter().flat_map(|all| all.keys().map(String::as_str)));
+                left.extend(members.values());
+            }
+            Some(Value::Array(items)) => left.extend(items),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    found
+}
+
 /// The required arguments. If the schema does not say, all arguments without a default.
 pub(super) fn required_arguments(schema: Option<&Value>) -> BTreeSet<String> {
     let Some(schema) = schema else { return BTreeSet::new() };

@@ -137,6 +137,9 @@ fn numbers(all: &[&ArgumentPredicate]) -> Vec<Number> {
 fn texts(all: &[&ArgumentPredicate], lengths: &BTreeSet<u32>) -> Vec<String> {
     let (mut heads, mut tails) = (BTreeSet::from([String::new()]), BTreeSet::from([String::new()]));
     let mut out = Vec::new();
+    if all.iter().any(|one| one.harmless_sql.is_some()) {
+        out.push("select 1".to_owned());
+    }
     for one in all {
         heads.extend(one.prefix.iter().cloned());
         tails.extend(one.suffix.iter().cloned());

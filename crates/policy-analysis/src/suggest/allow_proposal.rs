@@ -1,6 +1,6 @@
 //! Proposes rules that would allow one stopped call, in three scopes.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 use weaver_policy::{
     ArgumentPredicate, Effect, MatchConditions, Pattern, PolicySet, Rule, TrustedDestination,
 };
@@ -241,10 +241,13 @@ fn add_similar_value(matches: &mut MatchConditions, value: &DestinationValue) ->
         }
     }
     if value.kind == ValueKind::Number {
-        let max = value.values.first().and_then(Value::as_number).cloned();
-        matches
-            .arguments
-            .push(ArgumentPredicate { max, ..ArgumentPredicate::at(value.at.clone()) });
+        // From nothing to this amount; a negative one goes the other way.
+        let amount = value.values.first().and_then(Value::as_number).cloned()?;
+        let (none, amount) = (Some(Number::from(0)), Some(amount));
+        let is_negative = amount.as_ref().and_then(Number::as_f64).is_some_and(|n| n < 0.0);
+        let (min, max) = if is_negative { (amount, none) } else { (none, amount) };
+        let between = ArgumentPredicate { min, max, ..ArgumentPredicate::at(value.at.clone()) };
+        matches.arguments.push(between);
         return Some(());
     }
     let mut seen = ObservedValues::default();

@@ -8,7 +8,6 @@ use weaver_types::JsonPointer;
 
 use super::destination_values::{DestinationValue, ValueKind, ValueShape, host};
 use super::folders;
-use crate::harmless_sql::HarmlessSqlCondition;
 
 /// The maximum size of a set of values; more are not a pattern.
 const MAX_SET: usize = 12;
@@ -69,12 +68,7 @@ pub(super) fn constrain(
     if slot.shape == ValueShape::List {
         return constrain_list(matches, &at, slot.kind, seen);
     }
-    let predicate = predicate(&at, slot.kind, seen)?;
-    if slot.kind == ValueKind::Statement {
-        let statement = HarmlessSqlCondition::for_argument(&at);
-        add_exclusion(matches, statement.unless);
-    }
-    matches.arguments.push(predicate);
+    matches.arguments.push(predicate(&at, slot.kind, seen)?);
     Some(())
 }
 
@@ -151,9 +145,10 @@ fn predicate(
             ArgumentPredicate { min: Some(number(low)?), max: Some(number(high)?), ..empty }
         }
         ValueKind::Statement => {
-            let statement = HarmlessSqlCondition::for_argument(at);
-            let all = seen.texts.iter().all(|text| statement.is_harmless(text));
-            all.then_some(statement.begins)?
+            let harmless = ArgumentPredicate { harmless_sql: Some(true), ..empty };
+            let root = ArgumentPredicate { at: JsonPointer::parse("").ok()?, ..harmless.clone() };
+            let all = seen.texts.iter().all(|text| root.holds(&Value::from(text.as_str())));
+            all.then_some(harmless)?
         }
         ValueKind::OneOf => {
             let values = &seen.originals;

@@ -5,7 +5,7 @@ use weaver_policy::ArgumentPredicate;
 use weaver_policy::critical::{self, ArgumentRole};
 use weaver_types::{Effects, JsonPointer, SinkKind};
 
-use crate::harmless_sql;
+use crate::program_arguments;
 
 /// How deeply arguments are searched.
 const MAX_DEPTH: usize = 4;
@@ -92,7 +92,7 @@ impl ValueReader {
         if values.is_empty() || values.iter().all(|value| value.is_boolean() || value.is_null()) {
             return None;
         }
-        if self.effects.writes() && harmless_sql::takes_program(name) {
+        if self.effects.writes() && program_arguments::takes_program(name) {
             return Some(ValueKind::Statement);
         }
         let role = critical::argument_role(name);

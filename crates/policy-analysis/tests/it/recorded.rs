@@ -508,6 +508,31 @@ fn a_stopped_call_becomes_a_rule_at_three_widths() {
 }
 
 #[test]
+fn similar_to_an_amount_is_no_more_and_nothing_on_the_other_side() {
+    for (amount, others) in [
+        (50, [(10, true), (51, false), (-1, false)]),
+        (-50, [(-10, true), (-51, false), (1, false)]),
+    ] {
+        let made = |amount: i32| {
+            Made::new("shop.reserve", json!({ "recipient": "ana", "amount": amount }))
+        };
+        let mut log = Log::new();
+        let id = log.refused(&made(amount).stopped("deny", "rule", "no_matching_rule"));
+        let call = log.history.find(&id).unwrap();
+        let proposal = propose_allow_rules(&load("", CONTRACTS, "").unwrap(), call).unwrap();
+        let similar = proposal.rules.iter().find(|(width, _)| *width == AllowScope::Similar);
+        let text = rule_text(&similar.unwrap().1);
+        let draft = load(&text, CONTRACTS, "").unwrap();
+        for (other, expected) in others {
+            let mut log = Log::new();
+            log.done(&made(other));
+            let allowed = replay(&draft, log.history.calls(), NOW, NOW).now.allow == 1;
+            assert_eq!(allowed, expected, "{other}: {text}");
+        }
+    }
+}
+
+#[test]
 fn similar_to_a_mail_is_one_address_at_its_domain() {
     let mut log = Log::new();
     let mail = |to: &str| Made::new("mail.send", json!({ "to": to }));

@@ -2,6 +2,7 @@
 //! pattern.
 
 use serde_json::Value;
+use weaver_text::split;
 use weaver_types::JsonPointer;
 
 use super::path;
@@ -70,7 +71,18 @@ fn all_paths_satisfy(
 }
 
 fn is_path(name: &str, text: &str) -> bool {
-    names_path(name) || argument_role(name) != ArgumentRole::Text && looks_like_path(text)
+    names_path(name) || !names_content(name) && looks_like_path(text)
+}
+
+/// Whether a field with this name holds a text, or what goes into or is looked for in one.
+fn names_content(name: &str) -> bool {
+    const CONTENT_WORDS: [&str; 15] = [
+        "old", "new", "search", "replace", "replacement", "regex", "code", "data", "value",
+        "insert", "snippet", "line", "lines", "patch", "diff",
+    ];
+    let is_content = |word: &String| CONTENT_WORDS.contains(&word.as_str());
+    argument_role(name) == ArgumentRole::Text
+        || split::identifier(name).last().is_some_and(is_content)
 }
 
 /// Whether a text looks like a path: it starts at the root, in the home, current or parent folder, on
@@ -105,6 +117,8 @@ mod tests {
             json!({ "source": "/data/a", "destination": "/data/b" }),
             json!({ "paths": ["/data/a", "/data/b"] }),
             json!({ "path": "/data/a", "content": "/etc/passwd, as text" }),
+            json!({ "path": "/data/a", "edits": [{ "search": "// a", "replace": "/* a */" }] }),
+            json!({ "path": "/data/a", "imageData": "/9j/4AAQ", "newCode": "~" }),
             json!({ "path": "/data/a", "other": "none, as such" }),
             json!({ "path": "/data/a", "other": "a:b" }),
             json!({ "path": "/data/a", "other": "1:/2" }),

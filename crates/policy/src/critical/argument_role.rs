@@ -150,11 +150,12 @@ const FIELD_WORDS: [&str; 24] = [
     "value", "primary", "street", "city", "zip", "postal", "postcode", "country", "state",
     "region", "line", "role", "is", "new",
 ];
-/// Words that have a role and are names of groups as well.
-const GROUP_NAMES: [&str; 21] = [
-    "everyone", "staff", "employees", "crew", "team", "teams", "squad", "department", "leads",
-    "family", "people", "users", "admins", "administrators", "managers", "customers", "partners",
-    "students", "friends", "colleagues", "audience",
+/// The words for receivers that name a field of one. All others (`list`, `room`, `admin`) could be
+/// the name of a receiver.
+const RECEIVER_FIELDS: [&str; 21] = [
+    "to", "cc", "bcc", "recipient", "receiver", "address", "addressee", "phone", "fax", "pager",
+    "sms", "user", "username", "handle", "person", "participant", "attendee", "invitee", "guest",
+    "member", "contact",
 ];
 
 /// Whether a member name consists only of words of field names, so that it names a field and not a
@@ -163,8 +164,11 @@ pub(crate) fn is_field_name(name: &str) -> bool {
     let words = split::identifier(name);
     let is_known = |word: &String| {
         let word = word.as_str();
-        let has_role = role_of_word(word).is_some() && !GROUP_NAMES.contains(&word);
-        has_role || FIELD_WORDS.contains(&word)
+        FIELD_WORDS.contains(&word)
+            || match role_of_word(word) {
+                Some(ArgumentRole::Recipient) => RECEIVER_FIELDS.contains(&word),
+                role => role.is_some(),
+            }
     };
     !words.is_empty() && words.iter().all(is_known)
 }

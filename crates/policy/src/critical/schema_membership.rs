@@ -1,11 +1,38 @@
 //! Decides whether the input schema of a tool declares an argument of a call.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 use weaver_types::JsonPointer;
 
 use super::{MAX_SCHEMAS, resolve_pointer};
+
+/// One step of a path into the arguments. A member of an object is never an item of a list, even if
+/// its name is a number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PathStep<'v> {
+    text: Cow<'v, str>,
+    pub(crate) is_index: bool,
+}
+
+impl<'v> PathStep<'v> {
+    /// A member of an object.
+    pub(crate) fn member(name: &'v str) -> Self {
+        Self { text: Cow::Borrowed(name), is_index: false }
+    }
+
+    /// An item of a list.
+    pub(crate) fn item(index: usize) -> Self {
+        Self { text: Cow::Owned(index.to_string()), is_index: true }
+    }
+}
+
+impl AsRef<str> for PathStep<'_> {
+    fn as_ref(&self) -> &str {
+        &self.text
+    }
+}
 
 /// How the input schema declares a path into the arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,23 +45,23 @@ pub(crate) enum SchemaMembership {
     Undeclared,
 }
 
-/// How the schema declares this path, given by its unescaped parts. Alternatives (`anyOf` and the
+/// How the schema declares this path. Alternatives (`anyOf` and the
 /// like) count together: a name that one of them declares is declared.
-pub(crate) fn schema_membership<S: AsRef<str>>(schema: &Value, at: &[S]) -> SchemaMembership {
+pub(crate) fn schema_membership(schema: &Value, at: &[PathStep<'_>]) -> SchemaMembership {
     let Some(root) = schema.as_object() else { return SchemaMembership::Undeclared };
     let mut found = SchemaMembership::Declared;
     let mut schemas = alternatives(root, [root]);
-    for (index, part) in at.iter().map(AsRef::as_ref).enumerate() {
+    for (index, step) in at.iter().enumerate() {
+        let part = step.as_ref();
         let unnamed =
             if index == 0 { SchemaMembership::Undeclared } else { SchemaMembership::OpenMember };
-        let is_item = part.bytes().all(|byte| byte.is_ascii_digit());
         let below = |key: &'static str| {
             let of = move |one: &&Map<String, Value>| one.contains_key(key);
             schemas.iter().copied().filter(of).filter_map(move |one| one.get(key))
         };
         let named = below("properties").filter_map(|named| named.get(part));
         let mut next: Vec<&Value> = named.collect();
-        if next.is_empty() && is_item && index > 0 {
+        if next.is_empty() && step.is_index && index > 0 {
             next.extend(below("items"));
             next.extend(
                 below("prefixItems").filter_map(|items| items.get(part.parse::<usize>().ok()?)),
@@ -110,9 +137,15 @@ mod tests {
             ("labels/red", SchemaMembership::OpenMember),
             ("labels/red/color", SchemaMembership::OpenMember),
         ] {
-            let parts: Vec<&str> = at.split('/').collect();
-            assert_eq!(schema_membership(&schema, &parts), expected, "{at}");
+            let step = |part: &'static str| {
+                part.parse().map_or_else(|_| PathStep::member(part), PathStep::item)
+            };
+            let path: Vec<PathStep<'_>> = at.split('/').map(step).collect();
+            assert_eq!(schema_membership(&schema, &path), expected, "{at}");
         }
-        assert_eq!(schema_membership(&json!(true), &["to"]), SchemaMembership::Undeclared);
+        let path = [PathStep::member("list"), PathStep::member("0")];
+        assert_eq!(schema_membership(&schema, &path), SchemaMembership::OpenMember);
+        let path = [PathStep::member("to")];
+        assert_eq!(schema_membership(&json!(true), &path), SchemaMembership::Undeclared);
     }
 }

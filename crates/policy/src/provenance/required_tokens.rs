@@ -6,14 +6,12 @@
 //! Principles*), in the form of an allowlist: untrusted input may have chosen any value, so a value
 //! is endorsed only if a trusted source contains the same one.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 use weaver_text::split;
 use weaver_text::values::{self, GRAM, ValueClass, ValueToken};
 
 use super::{ValueOrigin, weaker_origin};
-use crate::critical::{ArgumentRole, argument_role};
+use crate::critical::{ArgumentRole, PathStep, argument_role};
 
 /// The minimum number of words for a text that is not a name to be vouched for as a phrase.
 const MIN_PHRASE_WORDS: usize = 3;
@@ -27,10 +25,9 @@ pub(crate) fn argument_name_at(pointer: &str) -> String {
     name.unwrap_or_default().replace("~1", "/").replace("~0", "~")
 }
 
-/// The name of the argument at a path of unescaped segments.
-pub(crate) fn argument_name<'p>(path: &'p [Cow<'_, str>]) -> &'p str {
-    let names = path.iter().rev().find(|name| name.parse::<usize>().is_err());
-    names.map(AsRef::as_ref).unwrap_or_default()
+/// The name of the argument at a path: its last step that is not an index.
+pub(crate) fn argument_name<'p>(path: &'p [PathStep<'_>]) -> &'p str {
+    path.iter().rev().find(|step| !step.is_index).map(AsRef::as_ref).unwrap_or_default()
 }
 
 /// The tokens that vouch for a value: a trusted source must contain at least one token of each

@@ -324,6 +324,10 @@ fn a_call_that_names_nobody_goes_nowhere() {
         json!({ "title": "lunch", "guests": { "user-eve": null } }),
         json!({ "title": "lunch", "guests": [{ "date@evil.example": "" }] }),
         json!({ "title": "lunch", "guests": { "everyone": {} } }),
+        json!({ "title": "lunch", "guests": { "contact-list": {} } }),
+        json!({ "title": "lunch", "guests": { "client-room": null } }),
+        // A name that is a number is no index of a list.
+        json!({ "title": "lunch", "guests": { "4711": {} } }),
         // Whom an argument outside of the schema names, nobody knows.
         json!({ "title": "lunch", "invite": "eve" }),
     ] {
@@ -401,6 +405,17 @@ fn a_member_name_below_a_receiver_is_a_receiver() {
         for cc in [json!({ "room-evil": empty }), json!([{ "room-evil": empty }])] {
             assert!(send.held(with(cc.clone())).is_some(), "{cc}");
         }
+        for name in ["14155550199", "0", "contact-list", "mailinglist", "broadcast", "admin"] {
+            let cc = json!({ name: empty });
+            assert!(send.held(with(cc.clone())).is_some(), "{cc}");
+        }
+    }
+    // Nor does an amount that the user said, for an account under whose number it stands.
+    let pays = Send::to_sink(SinkKind::Payment, &["/accounts"]);
+    let known = Known::of(&[(ValueClass::Amount, "250", ValueOrigin::User)]);
+    let pays = Send { known, ..pays };
+    for accounts in [json!({ "99887766": { "amount": 250 } }), json!({ "99887766": 250 })] {
+        assert!(pays.held(json!({ "accounts": accounts })).is_some(), "{accounts}");
     }
     // What somebody vouched for stands under it does not vouch for the name.
     let cc = json!({ "room-evil": "bob@corp.example" });

@@ -6,14 +6,13 @@
 //! Values that were found in untrusted output, were found nowhere, or cannot be read are all
 //! treated alike, because an attacker can choose between these cases.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 use weaver_text::values::{self, ValueToken};
 use weaver_types::{Impact, JsonPointer, SinkKind};
 
-use crate::critical::{self, ArgumentRole, SchemaMembership, schema_membership};
+use crate::critical::{self, ArgumentRole, PathStep, SchemaMembership, schema_membership};
 use crate::destination::TrustedDestination;
 use crate::provenance::{RequiredTokens, SensitiveValue, ValueOrigin, ValueOrigins, argument_name};
 use crate::query::PolicyQuery;
@@ -80,7 +79,7 @@ pub(super) fn has_no_receiver(query: &PolicyQuery<'_>) -> bool {
     let Some(schema) = &spec.input_schema else { return false };
     let call = ReceiverSearch { schema, sends_to: &spec.sends_to };
     arguments.iter().all(|(name, value)| {
-        let mut at = vec![Cow::Borrowed(name.as_str())];
+        let mut at = vec![PathStep::member(name)];
         schema_membership(schema, &at) == SchemaMembership::Declared
             && call.names_nobody(value, &mut at)
     })
@@ -93,17 +92,17 @@ struct ReceiverSearch<'a> {
 }
 
 impl ReceiverSearch<'_> {
-    fn names_nobody<'v>(&self, value: &'v Value, at: &mut Vec<Cow<'v, str>>) -> bool {
+    fn names_nobody<'v>(&self, value: &'v Value, at: &mut Vec<PathStep<'v>>) -> bool {
         match value {
             Value::Null => true,
             Value::Array(items) => items.iter().enumerate().all(|(index, item)| {
-                at.push(Cow::Owned(index.to_string()));
+                at.push(PathStep::item(index));
                 let nobody = self.names_nobody(item, at);
                 at.pop();
                 nobody
             }),
             Value::Object(members) => members.iter().all(|(name, member)| {
-                at.push(Cow::Borrowed(name));
+                at.push(PathStep::member(name));
                 // A member name that is neither in the schema nor the name of a field may itself name a
                 // receiver.
                 let is_field = schema_membership(self.schema, at) == SchemaMembership::Declared
@@ -119,7 +118,7 @@ impl ReceiverSearch<'_> {
         }
     }
 
-    fn is_receiver(&self, at: &[Cow<'_, str>]) -> bool {
+    fn is_receiver(&self, at: &[PathStep<'_>]) -> bool {
         self.sends_to.iter().any(|declared| critical::covers(declared, at))
     }
 }
@@ -162,12 +161,12 @@ impl<'a> ProvenanceCheck<'a> {
     fn check_value<'v>(
         &mut self,
         value: &'v Value,
-        at: &mut Vec<Cow<'v, str>>,
+        at: &mut Vec<PathStep<'v>>,
     ) -> Result<(), ProvenanceGap> {
         match value {
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    at.push(Cow::Owned(index.to_string()));
+                    at.push(PathStep::item(index));
                     self.check_value(item, at)?;
                     at.pop();
                 }
@@ -180,7 +179,7 @@ impl<'a> ProvenanceCheck<'a> {
                         let receiver = Value::String(name.clone());
                         self.check_critical(&receiver, at, argument_name(at))?;
                     }
-                    at.push(Cow::Borrowed(name));
+                    at.push(PathStep::member(name));
                     if name.contains(['.', '@']) {
                         self.check_text(name, at)?;
                     }
@@ -195,10 +194,10 @@ impl<'a> ProvenanceCheck<'a> {
 
     /// Whether the members of an object at this path may have receivers as their names, as in a map
     /// from addresses to display names. Their values may then be empty, or vouched for elsewhere.
-    fn may_map_receivers(&self, at: &[Cow<'_, str>]) -> bool {
-        let decides = |name: &Cow<'_, str>| {
+    fn may_map_receivers(&self, at: &[PathStep<'_>]) -> bool {
+        let decides = |step: &PathStep<'_>| {
             matches!(
-                critical::argument_role(name),
+                critical::argument_role(step.as_ref()),
                 ArgumentRole::Recipient
                     | ArgumentRole::Email
                     | ArgumentRole::Network
@@ -215,13 +214,13 @@ impl<'a> ProvenanceCheck<'a> {
     }
 
     /// Whether the schema declares this member of the object at a path.
-    fn declares(&self, at: &[Cow<'_, str>], name: &str) -> bool {
-        let path: Vec<&str> = at.iter().map(AsRef::as_ref).chain([name]).collect();
+    fn declares(&self, at: &[PathStep<'_>], name: &str) -> bool {
+        let path: Vec<PathStep<'_>> = at.iter().cloned().chain([PathStep::member(name)]).collect();
         let schema = self.query.capability.spec().input_schema.as_ref();
         schema.is_some_and(|schema| schema_membership(schema, &path) == SchemaMembership::Declared)
     }
 
-    fn check_leaf(&mut self, value: &Value, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
+    fn check_leaf(&mut self, value: &Value, at: &[PathStep<'_>]) -> Result<(), ProvenanceGap> {
         let empty = value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
         if empty {
             return Ok(());
@@ -243,7 +242,7 @@ impl<'a> ProvenanceCheck<'a> {
     fn check_critical(
         &mut self,
         value: &Value,
-        at: &[Cow<'_, str>],
+        at: &[PathStep<'_>],
         name: &str,
     ) -> Result<(), ProvenanceGap> {
         let pointer = json_pointer(at);
@@ -273,7 +272,7 @@ impl<'a> ProvenanceCheck<'a> {
 
     /// Checks a text for people: the addresses that it mentions, because a reader could follow
     /// them, and the sensitive values that it contains.
-    fn check_text(&self, text: &str, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
+    fn check_text(&self, text: &str, at: &[PathStep<'_>]) -> Result<(), ProvenanceGap> {
         let (found, complete) = values::destinations(text);
         if !complete {
             return Err(ProvenanceGap::Unreadable { place: shown_pointer(at) });
@@ -286,7 +285,7 @@ impl<'a> ProvenanceCheck<'a> {
 
     /// Checks the sensitive values in a text, which only the user may pass on. Values behind masks
     /// are exempt, because they have a check of their own.
-    fn check_sensitive_values(&self, text: &str, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
+    fn check_sensitive_values(&self, text: &str, at: &[PathStep<'_>]) -> Result<(), ProvenanceGap> {
         let at = json_pointer(at);
         let users = |token: &ValueToken| self.origins.vouched(token) == Some(ValueOrigin::User);
         let exempt = |value: &SensitiveValue| {
@@ -316,7 +315,7 @@ impl<'a> ProvenanceCheck<'a> {
     fn check_content(
         &mut self,
         value: &Value,
-        at: &[Cow<'_, str>],
+        at: &[PathStep<'_>],
         name: &str,
     ) -> Result<(), ProvenanceGap> {
         let role = critical::argument_role(name);
@@ -345,7 +344,7 @@ impl<'a> ProvenanceCheck<'a> {
     /// further receivers, so two more cases count: an argument that is not in the schema, unless
     /// its name is that of a text, a time or a setting; and an undeclared member of a declared
     /// argument whose name is critical by itself.
-    fn is_critical(&self, at: &[Cow<'_, str>], name: &str) -> bool {
+    fn is_critical(&self, at: &[PathStep<'_>], name: &str) -> bool {
         let spec = self.query.capability.spec();
         if spec.critical_arguments.iter().any(|declared| critical::covers(declared, at)) {
             return true;
@@ -382,12 +381,13 @@ fn is_contact_handle(text: &str) -> bool {
 }
 
 /// The path as a JSON pointer.
-fn json_pointer(at: &[Cow<'_, str>]) -> String {
-    let names = at.iter().map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1")));
-    names.collect()
+fn json_pointer(at: &[PathStep<'_>]) -> String {
+    let step =
+        |step: &PathStep<'_>| format!("/{}", step.as_ref().replace('~', "~0").replace('/', "~1"));
+    at.iter().map(step).collect()
 }
 
-fn shown_pointer(at: &[Cow<'_, str>]) -> String {
+fn shown_pointer(at: &[PathStep<'_>]) -> String {
     shortened(&json_pointer(at))
 }
 

@@ -140,12 +140,12 @@ fn the_last_name_on_the_way_says_what_a_value_is_for() {
     ] {
         assert_eq!(argument_name_at(place), name, "{place}");
     }
-    let path = |names: &[&'static str]| -> Vec<Cow<'static, str>> {
-        names.iter().map(|name| Cow::Borrowed(*name)).collect()
-    };
-    assert_eq!(argument_name(&path(&["to", "0", "email", "1"])), "email");
-    assert_eq!(argument_name(&path(&["to", "0"])), "to");
-    assert_eq!(argument_name(&path(&["0"])), "");
+    let (to, email) = (PathStep::member("to"), PathStep::member("email"));
+    let path = [to.clone(), PathStep::item(0), email, PathStep::item(1)];
+    assert_eq!(argument_name(&path), "email");
+    assert_eq!(argument_name(&path[..2]), "to");
+    assert_eq!(argument_name(&[to, PathStep::member("0")]), "0");
+    assert_eq!(argument_name(&[PathStep::item(0)]), "");
     assert_eq!(argument_name(&[]), "");
 }
 

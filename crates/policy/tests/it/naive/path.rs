@@ -71,7 +71,7 @@ fn begins_as_path(text: &str) -> bool {
 
 /// Whether a text of this name is a path.
 fn is_path(name: &str, text: &str) -> bool {
-    names_path(name) || begins_as_path(text) && argument_role(name) != ArgumentRole::Text
+    names_path(name) || begins_as_path(text) && !is_content(name)
 }
 
 /// The texts of a value with the names above them, and how deep each stands.
@@ -93,6 +93,17 @@ fn texts(name: &str, value: &Json, depth: usize, out: &mut Vec<(String, Option<S
         }),
         _ => {}
     }
+}
+
+/// Whether a field of that name has a text, or what goes into one.
+fn is_content(name: &str) -> bool {
+    let ends = [
+        "old", "new", "search", "replace", "replacement", "regex", "code", "data", "value",
+        "insert", "snippet", "line", "lines", "patch", "diff",
+    ];
+    let words = weaver_text::split::identifier(name);
+    argument_role(name) == ArgumentRole::Text
+        || words.last().is_some_and(|last| ends.contains(&last.as_str()))
 }
 
 /// The paths of a value; nothing for one that is too deep to be looked at.
