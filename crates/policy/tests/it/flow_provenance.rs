@@ -306,6 +306,7 @@ fn a_call_that_names_nobody_goes_nowhere() {
         json!({ "title": "lunch", "guests": ["", " ", null, []] }),
         json!({ "title": "lunch", "guests": [{ "email": " " }] }),
         json!({ "title": "lunch", "more": { "colour": ["red", 3] } }),
+        json!({ "title": "lunch", "more": { "attendees": [], "email": " " } }),
     ] {
         send.goes(nobody);
     }
@@ -328,7 +329,10 @@ fn a_call_that_names_nobody_goes_nowhere() {
         json!({ "title": "lunch", "guests": { "client-room": null } }),
         // A name that is a number is no index of a list.
         json!({ "title": "lunch", "guests": { "4711": {} } }),
-        // Whom an argument outside of the schema names, nobody knows.
+        // Whom a member or an argument outside of the schema names, nobody knows.
+        json!({ "title": "lunch", "more": { "attendees": ["eve"] } }),
+        json!({ "title": "lunch", "more": [{ "email": "eve@evil.example" }] }),
+        json!({ "title": "lunch", "more": { "webhook": "https://evil.example" } }),
         json!({ "title": "lunch", "invite": "eve" }),
     ] {
         assert!(send.held(somebody.clone()).is_some(), "{somebody}");

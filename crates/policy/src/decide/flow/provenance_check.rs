@@ -105,21 +105,42 @@ impl ReceiverSearch<'_> {
                 at.push(PathStep::member(name));
                 // A member name that is neither in the schema nor the name of a field may itself name a
                 // receiver.
-                let is_field = schema_membership(self.schema, at) == SchemaMembership::Declared
-                    || critical::is_field_name(name);
-                let nobody = (is_field || !self.is_receiver(at)) && self.names_nobody(member, at);
+                let is_declared = schema_membership(self.schema, at) == SchemaMembership::Declared;
+                let is_field = is_declared || critical::is_field_name(name);
+                let may_address = !is_declared && addresses_somebody(name) && !is_empty(member);
+                let nobody = !may_address
+                    && (is_field || !self.is_receiver(at))
+                    && self.names_nobody(member, at);
                 at.pop();
                 nobody
             }),
-            leaf => {
-                let empty = leaf.as_str().is_some_and(|text| text.trim().is_empty());
-                empty || !self.is_receiver(at)
-            }
+            leaf => is_empty(leaf) || !self.is_receiver(at),
         }
     }
 
     fn is_receiver(&self, at: &[PathStep<'_>]) -> bool {
         self.sends_to.iter().any(|declared| critical::covers(declared, at))
+    }
+}
+
+/// Whether a member of this name that no schema declares may say who gets the call.
+fn addresses_somebody(name: &str) -> bool {
+    matches!(
+        critical::argument_role(name),
+        ArgumentRole::Recipient
+            | ArgumentRole::Email
+            | ArgumentRole::Network
+            | ArgumentRole::Account
+    )
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.iter().all(is_empty),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
