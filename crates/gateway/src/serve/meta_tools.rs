@@ -14,6 +14,7 @@ use super::call_argument_error::CallArgumentError;
 use super::client::Client;
 use super::error::ServeError;
 use super::execute_tool::{self, ExecuteTool};
+use super::managed_server::CALL_START_WAIT;
 use super::message::{RpcError, code, excerpt};
 use super::meta_tool_definitions::MAX_ROWS;
 use super::name_suggestion;
@@ -193,7 +194,7 @@ async fn view_result(
     let capability = client.gateway.kernel.handle_capability(caller, &id, &other_runs);
     let server = capability.and_then(|id| client.gateway.upstreams.for_capability(id.as_str()));
     if let Some(server) = server {
-        server.wait_for_first_attempt(super::managed_server::CALL_START_WAIT).await;
+        server.wait_for_first_attempt(CALL_START_WAIT).await;
     }
     let invocation = client.gateway.kernel.expand_isolated(caller, &id, &query, &other_runs).await;
     Ok(render::reply_to_invocation(client, &CallOutcome::without_wait(invocation)))
