@@ -81,17 +81,11 @@ impl SchemaCheck {
             problem: problem.chars().take(300).collect(),
         };
         let weight = expanded_nodes(schema).map_err(|fault| refused(&fault.to_string()))?;
-        let without_defaults = (self.side == SchemaSide::Input).then(|| {
-            let mut schema = schema.clone();
-            drop_defaulted_requirements(&mut schema);
-            schema
-        });
-        let checked = without_defaults.as_ref().unwrap_or(schema);
         let validator = jsonschema::options()
             .with_pattern_options(
                 PatternOptions::regex().size_limit(1 << 20).dfa_size_limit(1 << 20),
             )
-            .build(checked)
+            .build(schema)
             .map_err(|error| refused(&error.to_string()))?;
         let parameters = (self.side == SchemaSide::Input)
             .then(|| parameter_list(schema, MAX_PARAMETERS))
@@ -171,29 +165,6 @@ impl SchemaCheck {
     }
 }
 
-/// Takes properties that have a default out of the required ones: the tool fills them in. Some
-/// generators list them as required.
-fn drop_defaulted_requirements(schema: &mut Value) {
-    match schema {
-        Value::Object(members) => {
-            let has_default = |properties: &Value, name: &Value| {
-                let property = name.as_str().and_then(|name| properties.get(name));
-                property.is_some_and(|property| property.get("default").is_some())
-            };
-            if let Some(properties) = members.get("properties").cloned()
-                && let Some(Value::Array(required)) = members.get_mut("required")
-            {
-                required.retain(|name| !has_default(&properties, name));
-            }
-            let values = ["const", "enum", "default", "examples"];
-            let parts = members.iter_mut().filter(|(key, _)| !values.contains(&key.as_str()));
-            parts.for_each(|(_, part)| drop_defaulted_requirements(part));
-        }
-        Value::Array(items) => items.iter_mut().for_each(drop_defaulted_requirements),
-        _ => {}
-    }
-}
-
 /// The most parameters that a message names.
 const MAX_PARAMETERS: usize = 20;
 
@@ -214,30 +185,6 @@ mod tests {
     use weaver_types::{AllowedAgents, CapabilityDraft, CapabilityId, Effects};
 
     use super::*;
-
-    #[test]
-    fn what_has_a_default_is_not_missing() {
-        let id = CapabilityId::parse("browser.shot").unwrap();
-        let schema = json!({"type": "object", "required": ["scale", "clip"], "properties": {
-            "scale": {"type": "string", "default": "css"},
-            "clip": {"type": "object", "required": ["x", "y"], "properties": {
-                "x": {"type": "integer", "default": 0}, "y": {"type": "integer"}}}}});
-        let draft = CapabilityDraft {
-            description: "Takes a picture.".to_owned(),
-            timeout_ms: 1_000,
-            input_schema: Some(schema.clone().into()),
-            output_schema: Some(schema.into()),
-            ..CapabilityDraft::new(id, "shot", Effects::READ_LOCAL, AllowedAgents::Any)
-        };
-        let capability = Arc::new(draft.build().unwrap());
-        let arguments = SchemaCheck::of_arguments(&capability).unwrap();
-        assert_eq!(arguments.violation(&json!({"clip": {"y": 1}}), "arguments"), None);
-        for wrong in [json!({}), json!({"clip": {}}), json!({"clip": {"y": 1}, "scale": 1})] {
-            assert!(arguments.violation(&wrong, "arguments").is_some(), "{wrong}");
-        }
-        let results = SchemaCheck::of_results(&capability).unwrap();
-        assert!(results.violation(&json!({"clip": {"y": 1}}), "result").is_some());
-    }
 
     #[test]
     fn a_missing_parameter_is_told_beside_those_there_are() {

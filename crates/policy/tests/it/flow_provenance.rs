@@ -418,8 +418,11 @@ fn a_member_name_below_a_receiver_is_a_receiver() {
     let pays = Send::to_sink(SinkKind::Payment, &["/accounts"]);
     let known = Known::of(&[(ValueClass::Amount, "250", ValueOrigin::User)]);
     let pays = Send { known, ..pays };
+    let known = Known::of(&[(ValueClass::Amount, "250", ValueOrigin::User)]);
+    let splits = Send { known, ..Send::to_sink(SinkKind::Payment, &["/splits"]) };
     for accounts in [json!({ "99887766": { "amount": 250 } }), json!({ "99887766": 250 })] {
         assert!(pays.held(json!({ "accounts": accounts })).is_some(), "{accounts}");
+        assert!(splits.held(json!({ "splits": accounts })).is_some(), "{accounts}");
     }
     // What somebody vouched for stands under it does not vouch for the name.
     let cc = json!({ "room-evil": "bob@corp.example" });

@@ -196,7 +196,12 @@ impl<'a> ProvenanceCheck<'a> {
             Value::Object(members) => {
                 let in_map = self.may_map_receivers(at);
                 for (name, member) in members {
-                    if in_map && !critical::is_field_name(name) && !self.declares(at, name) {
+                    // At a strict sink a number is a key, whatever the argument is called.
+                    let is_key = in_map
+                        || self.user_words_only
+                            && !name.chars().any(char::is_alphabetic)
+                            && self.is_critical(at, argument_name(at));
+                    if is_key && !critical::is_field_name(name) && !self.declares(at, name) {
                         let receiver = Value::String(name.clone());
                         self.check_critical(&receiver, at, argument_name(at))?;
                     }
