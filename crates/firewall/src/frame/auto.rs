@@ -12,6 +12,7 @@ mod blocks;
 mod cut_text;
 mod excerpt;
 mod excerpt_request;
+mod hidden_characters;
 mod pruned_json;
 mod table;
 mod text;
@@ -352,9 +353,11 @@ pub(crate) fn finish_frame(
     FrameNotes { notes, next }: FrameNotes,
     masker: Masker<'_>,
 ) -> Frame {
+    let redactor = masker.redactor();
     let (counts, masks) = masker.into_counts();
     frame.notes = notes;
     frame.notes.extend(masks);
+    frame.notes.extend(hidden_characters::note(&frame, raw, redactor));
     let driver_notes = raw.notes.iter().map(|note| redacted_driver_note(note));
     frame.notes.extend(driver_notes);
     frame.next = next.filter(|_| frame.handle.is_some());
