@@ -149,6 +149,7 @@ pub(crate) fn upstream_config_for(
         }
     };
     let mut upstream = UpstreamConfig::new(config.name.as_str(), endpoint);
+    upstream.secrets = config.secrets.clone();
     if let Some(timeout) = config.timeout {
         upstream.limits.call_timeout = timeout;
     }
