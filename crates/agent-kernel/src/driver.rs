@@ -222,6 +222,21 @@ pub enum DriverError {
 }
 
 impl DriverError {
+    /// This error with another text.
+    #[must_use]
+    pub fn map_text(self, map: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::NotFound(text) => Self::NotFound(map(text)),
+            Self::Invalid(text) => Self::Invalid(map(text)),
+            Self::Timeout(after) => Self::Timeout(after),
+            Self::Network(text) => Self::Network(map(text)),
+            Self::RateLimited { said, wait } => Self::RateLimited { said: map(said), wait },
+            Self::Unavailable(text) => Self::Unavailable(map(text)),
+            Self::Lost(text) => Self::Lost(map(text)),
+            Self::Failed(text) => Self::Failed(map(text)),
+        }
+    }
+
     /// The stable code of this error.
     #[must_use]
     pub fn code(&self) -> &'static str {

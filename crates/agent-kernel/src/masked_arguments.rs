@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
-use weaver_firewall::{MaskTable, UnknownMask};
+use weaver_firewall::{MASK, MaskTable, UnknownMask};
 use weaver_types::{
     Capability, CheckKind, CheckResult, Decision, Label, MaskedValue, ReasonCode, Remedy, Verdict,
 };
@@ -48,6 +48,14 @@ impl ArgumentMasks {
                 "the values behind the masks are more than one run gives out; \
                                    give the real text, or use fewer masks"
                     .to_owned()
+            }
+            Some(UnknownMask { mask, pointer: place })
+                if mask == MASK && capability.spec().effects.writes() =>
+            {
+                format!(
+                    "`{place}` holds `{mask}`, which stands for no value and would be written in \
+                     place of one; leave that part out, or give the real text"
+                )
             }
             Some(UnknownMask { mask, pointer: place }) if capability.spec().effects.writes() => {
                 format!(

@@ -1,6 +1,8 @@
 //! Converts the outcome of an MCP call for the kernel: into a lossless result, or into an error
 //! that says whether anything may have been done.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
@@ -129,7 +131,10 @@ fn text_note_for_rows(result: &Value, rows: &JsonRows) -> Option<Option<String>>
     match result.get("content").and_then(Value::as_array).map(Vec::as_slice) {
         Some([]) | None => Some(None),
         Some([block]) if plain_text(block).is_some_and(|text| rows.equals_json(text)) => Some(None),
-        Some(blocks) => omitted_text_note(blocks),
+        Some(blocks) => match omitted_text_note(blocks)? {
+            Some(_) if texts_repeat_rows(blocks, rows.rows().map(Cow::Owned)) => Some(None),
+            line => Some(line),
+        },
     }
 }
 
@@ -257,8 +262,20 @@ fn content_form(result: &Map<String, Value>) -> ContentForm {
             ContentForm::Other(RawContent::Text(text.to_owned()))
         }
         (Some([block]), Some(structured)) if repeats(block, structured) => structure,
-        (Some(blocks), Some(structured)) if has_rows(structured) => omitted_text_note(blocks)
-            .map_or(ContentForm::Whole, |line| ContentForm::Structure { omitted_text: line }),
+        (Some(blocks), Some(structured)) if has_rows(structured) => {
+            match omitted_text_note(blocks) {
+                Some(_)
+                    if texts_repeat_rows(
+                        blocks,
+                        list_of_rows(structured).iter().map(Cow::Borrowed),
+                    ) =>
+                {
+                    structure
+                }
+                Some(omitted_text) => ContentForm::Structure { omitted_text },
+                None => ContentForm::Whole,
+            }
+        }
         (Some([block]), None) => single_block(block).map_or(ContentForm::Whole, ContentForm::Other),
         _ => ContentForm::Whole,
     }
@@ -268,6 +285,32 @@ fn content_form(result: &Map<String, Value>) -> ContentForm {
 fn repeats(block: &Value, structured: &Value) -> bool {
     let value = plain_text(block).and_then(|text| serde_json::from_str::<Value>(text).ok());
     value.is_some_and(|value| value == *structured)
+}
+
+/// True if the blocks are the rows again: their list, or one block for each.
+fn texts_repeat_rows<'r>(blocks: &[Value], mut rows: impl Iterator<Item = Cow<'r, Value>>) -> bool {
+    let parsed =
+        |block| plain_text(block).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    match blocks {
+        [block] => match parsed(block) {
+            Some(Value::Array(items)) => items.iter().map(Cow::Borrowed).eq(rows),
+            Some(item) => rows.eq([Cow::<Value>::Owned(item)]),
+            None => false,
+        },
+        blocks => {
+            let is_next = |block| {
+                rows.next().is_some_and(|row| parsed(block).is_some_and(|value| value == *row))
+            };
+            blocks.iter().all(is_next) && rows.next().is_none()
+        }
+    }
+}
+
+/// The list of rows in a structured value that has some.
+fn list_of_rows(structured: &Value) -> &[Value] {
+    let mut fields = structured.as_object().into_iter().flat_map(Map::values);
+    let list = structured.as_array().or_else(|| fields.find_map(Value::as_array));
+    list.map_or(&[], Vec::as_slice)
 }
 
 /// True if the structured value only wraps the block's text in one field.

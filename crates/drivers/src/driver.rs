@@ -220,12 +220,13 @@ async fn run(instance: &ServerInstance, request: CallRequest) -> Result<RawResul
         instance.report_missing_capability(error);
     }
     let confinement = upstream.config().confinement().zip(enforced);
+    let secrets = &upstream.config().secrets;
     match to_raw_result(method, called) {
-        Ok(raw) => Ok(match &confinement {
+        Ok(raw) => Ok(secrets.hide_in(match &confinement {
             Some((confinement, enforced)) => mark_refused_access(raw, confinement, enforced),
             None => raw,
-        }),
-        Err(error) => Err(error),
+        })),
+        Err(error) => Err(error.map_text(|text| secrets.hide_in_text(text))),
     }
 }
 

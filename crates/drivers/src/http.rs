@@ -17,7 +17,7 @@ mod error;
 mod etag;
 mod host;
 mod http_driver;
-mod media;
+pub(crate) mod media;
 mod operation;
 mod request;
 pub(crate) mod restricted_client;

@@ -31,6 +31,21 @@ pub(crate) fn rows(text: &str) -> Option<Vec<Value>> {
     }
 }
 
+/// The rows of a text that an excerpt may show as a table: delimited ones, and lists that a program
+/// printed. JSON lines, Markdown and SQL statements are mostly files, whose text a model may want
+/// to quote, so an excerpt shows their lines.
+pub(crate) fn rows_of_data(text: &str) -> Option<Vec<Value>> {
+    if text.len() > MAX_TEXT {
+        return None;
+    }
+    let text = text.trim();
+    match text.as_bytes().first()? {
+        b'|' => None,
+        b'{' | b'[' | b'(' => literal::rows(text),
+        _ => separated_rows(text),
+    }
+}
+
 /// One JSON object per line.
 fn json_lines(text: &str) -> Option<Vec<Value>> {
     let mut rows = Vec::new();
@@ -66,6 +81,17 @@ mod tests {
         assert_eq!(rows("{\"a\": 1}\n\n{\"a\": 2}\n"), two);
         for other in ["{\"a\": 1}", "{\"a\": 1}\n[2]", "{\"a\": 1}\n2", "{\"a\": 1}\nand more"] {
             assert_eq!(rows(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_a_model_may_quote_is_no_table_in_an_excerpt() {
+        for file in ["{\"a\": 1}\n{\"a\": 2}", "| a |\n|---|\n| 1 |", "INSERT INTO t VALUES (1);"] {
+            assert_eq!(rows_of_data(file), None, "{file}");
+        }
+        for data in ["a,b\n1,2\n3,4", "[(1, 'a'), (2, 'b')]"] {
+            assert_eq!(rows_of_data(data), rows(data), "{data}");
+            assert!(rows(data).is_some(), "{data}");
         }
     }
 

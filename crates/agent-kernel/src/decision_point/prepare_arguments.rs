@@ -78,7 +78,7 @@ impl PolicyDecisionPoint {
         caller: Caller<'_>,
         as_written: Option<&Value>,
     ) -> Option<Box<UnmaskedArguments>> {
-        let as_written = as_written.filter(|as_written| contains_bracket(as_written, 0))?;
+        let as_written = as_written.filter(|as_written| may_contain_mask(as_written, 0))?;
         let slot = self.recorder.slot_of(caller);
         let table = slot.map(|slot| Arc::clone(slot.masks().table()));
         let table = table.filter(|_| self.context.settings.placeholders);
@@ -107,18 +107,19 @@ impl PolicyDecisionPoint {
     }
 }
 
-/// Whether any text or name contains a bracket: without one there is no mask.
-fn contains_bracket(value: &Value, depth: usize) -> bool {
+/// Whether any text or name contains a bracket, without which there is no mask, or the beginning of
+/// an escape of a hidden character.
+fn may_contain_mask(value: &Value, depth: usize) -> bool {
     /// Deeper arguments are refused elsewhere.
     const MAX_DEPTH: usize = 128;
+    let is_possible = |text: &str| text.as_bytes().contains(&b'[') || text.contains("\\u{");
     match value {
-        Value::String(text) => text.as_bytes().contains(&b'['),
+        Value::String(text) => is_possible(text),
         _ if depth > MAX_DEPTH => false,
-        Value::Array(items) => items.iter().any(|item| contains_bracket(item, depth + 1)),
-        Value::Object(fields) => {
-            let named = |name: &str| name.as_bytes().contains(&b'[');
-            fields.iter().any(|(name, field)| named(name) || contains_bracket(field, depth + 1))
-        }
+        Value::Array(items) => items.iter().any(|item| may_contain_mask(item, depth + 1)),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, field)| is_possible(name) || may_contain_mask(field, depth + 1)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -130,22 +131,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bracket_is_found_in_any_text_or_name_up_to_128_levels() {
+    fn a_bracket_or_an_escape_is_found_in_any_text_or_name_up_to_128_levels() {
         for (value, found) in [
             (json!("[EMAIL_1]"), true),
             (json!("EMAIL_1]"), false),
+            (json!("a\\u{200f}"), true),
+            (json!("a\u{200f}"), false),
             (json!(["a", { "b": ["c", "x[y"] }]), true),
             (json!({ "a[b": 1 }), true),
             (json!({ "a": { "b[": null } }), true),
             (json!({ "a": [1, true, null, "b"] }), false),
             (json!(null), false),
         ] {
-            assert_eq!(contains_bracket(&value, 0), found, "{value}");
+            assert_eq!(may_contain_mask(&value, 0), found, "{value}");
         }
         let lists = |levels: usize| (0..levels).fold(json!("["), |inner, _| json!([inner]));
-        assert!(contains_bracket(&lists(129), 0) && !contains_bracket(&lists(130), 0));
+        assert!(may_contain_mask(&lists(129), 0) && !may_contain_mask(&lists(130), 0));
         let objects =
             |levels: usize| (0..levels).fold(json!("["), |inner, _| json!({ "a": inner }));
-        assert!(contains_bracket(&objects(129), 0) && !contains_bracket(&objects(130), 0));
+        assert!(may_contain_mask(&objects(129), 0) && !may_contain_mask(&objects(130), 0));
     }
 }

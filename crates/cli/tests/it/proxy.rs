@@ -141,6 +141,51 @@ fn a_refusal_of_a_tool_with_an_output_schema_has_no_structured_content_of_ours()
     client.finish();
 }
 
+/// Many clients give a model nothing but the structured content.
+#[test]
+fn structured_content_says_itself_what_of_it_is_missing() {
+    for (settings, tool) in [(PROXY, "s__many_rows"), ("", "tool_execute")] {
+        let folder = folder(&[("s", "good")], settings, "");
+        let mut client = Client::open(&folder);
+        let rows = json!({ "text": "3000" });
+        let arguments = match tool {
+            "tool_execute" => json!({ "capability": "s.many_rows", "arguments": rows }),
+            _ => rows,
+        };
+        let call = json!({ "name": tool, "arguments": arguments });
+        let result = client.request("tools/call", call)["result"].clone();
+        let line = result["structuredContent"]["[weaver]"].as_str().unwrap();
+        assert!(line.contains("tool_view"), "{line}");
+        let last = result["content"].as_array().unwrap().last().unwrap();
+        assert_eq!(last["text"], format!("[weaver] {line}"));
+        client.finish();
+    }
+}
+
+/// The same secret as a result would show it if its server said it.
+#[test]
+fn a_server_does_not_show_its_own_secrets() {
+    const SECRET: &str = "an-api-key-that-no-rule-knows";
+    let folder = folder(&[("s", "good"), ("t", "good")], PROXY, "");
+    folder.write("secrets.env", &format!("API_NAME={SECRET}\n"));
+    #[cfg(unix)]
+    std::fs::set_permissions(
+        folder.path("secrets.env"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o600),
+    )
+    .unwrap();
+    let config = std::fs::read_to_string(folder.path("weaver.toml")).unwrap();
+    let given = config.replacen("env = {", "env = { API_NAME = \"${API_NAME}\",", 1);
+    folder.write("weaver.toml", &format!("environment = \"secrets.env\"\n{given}"));
+    let mut client = Client::open(&folder);
+    let say = json!({ "text": format!("it is {SECRET}") });
+    let (_, body) = client.call("s__echo", say.clone());
+    assert!(shown(&body).contains("it is [secret]") && !shown(&body).contains(SECRET), "{body}");
+    let (_, body) = client.call("t__echo", say);
+    assert!(shown(&body).contains(SECRET), "it is no secret of this one: {body}");
+    client.finish();
+}
+
 /// A client whose own permissions go by the hints is led by the signed contract, not by the server.
 #[test]
 fn hints_are_those_of_the_contract_whatever_the_server_says() {
@@ -328,4 +373,20 @@ fn a_justification_is_an_argument_of_ours_that_reaches_no_tool() {
     let intents = of_capability(&folder, "call.intent", "s.note");
     assert_eq!(intents.len(), 1, "{intents:?}");
     assert!(!intents[0]["arguments"].to_string().contains("_justification"), "{intents:?}");
+}
+
+#[test]
+fn where_no_rule_asks_why_no_tool_lists_the_argument() {
+    let folder = folder(&[("s", "good")], PROXY, "");
+    let policy = std::fs::read_to_string(folder.path("policy/policy.toml")).unwrap();
+    let lines = policy.lines().filter(|line| !line.starts_with("require"));
+    folder.write("policy/policy.toml", &lines.collect::<Vec<_>>().join("\n"));
+    folder.sign("policy");
+    let mut client = Client::open(&folder);
+    let tools = client.tools();
+    let listed = tools.iter().filter(|tool| tool.to_string().contains("_justification"));
+    assert_eq!(listed.count(), 0);
+    let (is_error, body) = client.call("s__note", json!({"text": "x", "_justification": "why"}));
+    assert!(!is_error, "a client may send it all the same: {body}");
+    client.finish();
 }

@@ -100,6 +100,21 @@ fn blocks_without_their_large_structure_are_not_the_result() {
 }
 
 #[test]
+fn texts_that_are_the_rows_again_are_not_missing() {
+    let rows: Vec<Value> = (0..MAX_STRUCTURED_PARTS).map(|id| json!({"id": id})).collect();
+    let text = |value: &Value| json!({"type": "text", "text": value.to_string()});
+    let structured = json!({"rows": rows, "rowCount": rows.len()});
+    for blocks in [vec![text(&json!(rows))], rows.iter().map(text).collect()] {
+        let same = raw(json!({"content": blocks, "structuredContent": structured}));
+        assert!(same.notes.is_empty() && same.blocks.is_none(), "{:?}", same.notes);
+        let reply = serde_json::value::to_raw_value(&json!({"content": blocks})).unwrap();
+        let unparsed = JsonRows::parse(structured.to_string()).unwrap();
+        let reply = Reply::new(reply, json!({"content": blocks}), Vec::new());
+        assert!(raw_result(reply.with_rows(Some(unparsed))).notes.is_empty());
+    }
+}
+
+#[test]
 fn the_schema_speaks_of_the_structured_content_wherever_it_stands() {
     let of = |value: Value| split_content(value).1;
     let rows = json!({"rows": [1]});

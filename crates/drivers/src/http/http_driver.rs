@@ -21,8 +21,6 @@ use crate::runtime_task;
 /// How much of a server's error text an error quotes, in characters. Callers shorten it further
 /// after redaction.
 const MAX_QUOTED_CHARS: usize = 4_096;
-/// The finding that a secret was echoed by the server and masked.
-pub(super) const SECRET_MASKED: &str = "secret_masked";
 
 /// A driver that makes one request for each attempt of a call.
 ///
@@ -132,7 +130,7 @@ impl PreparedOperation {
         match read {
             Ok(mut raw) => {
                 if media::mask_content(&mut raw.content, &secrets) {
-                    raw.findings.push(SECRET_MASKED);
+                    raw.findings.push(media::SECRET_MASKED);
                 }
                 Ok(if self.price.0 > 0 { raw.with_cost(self.price) } else { raw })
             }

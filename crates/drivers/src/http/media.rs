@@ -153,14 +153,16 @@ fn is_utf8(headers: &HeaderMap) -> bool {
 }
 
 /// Masks secrets in a result. True if there were any.
-pub(super) fn mask_content(content: &mut RawContent, secrets: &[&str]) -> bool {
+pub(crate) fn mask_content(content: &mut RawContent, secrets: &[&str]) -> bool {
     match content {
         RawContent::Text(text) => mask_text(text, secrets),
         RawContent::Json(value) => mask_json(value, secrets),
         RawContent::Rows(rows) => {
             let mut value = rows.to_value();
             let found = mask_json(&mut value, secrets);
-            *content = RawContent::Json(value);
+            if found {
+                *content = RawContent::Json(value);
+            }
             found
         }
         RawContent::Binary { bytes, .. } => {
@@ -173,7 +175,7 @@ pub(super) fn mask_content(content: &mut RawContent, secrets: &[&str]) -> bool {
     }
 }
 
-pub(super) fn mask_text(text: &mut String, secrets: &[&str]) -> bool {
+pub(crate) fn mask_text(text: &mut String, secrets: &[&str]) -> bool {
     let mut found = false;
     for secret in secrets.iter().filter(|secret| text.contains(**secret)).collect::<Vec<_>>() {
         *text = text.replace(*secret, MASK);
@@ -182,10 +184,13 @@ pub(super) fn mask_text(text: &mut String, secrets: &[&str]) -> bool {
     found
 }
 
+/// The finding that a secret was echoed by the server and masked.
+pub(crate) const SECRET_MASKED: &str = "secret_masked";
+
 /// The replacement for a secret.
 const MASK: &str = "[secret]";
 
-fn mask_json(value: &mut Value, secrets: &[&str]) -> bool {
+pub(crate) fn mask_json(value: &mut Value, secrets: &[&str]) -> bool {
     match value {
         Value::String(text) => mask_text(text, secrets),
         Value::Array(list) => {

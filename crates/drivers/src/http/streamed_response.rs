@@ -6,7 +6,6 @@ use weaver_types::{RawChunk, RawContent};
 
 use super::Refusal;
 use super::error::RequestFailure;
-use super::http_driver::SECRET_MASKED;
 use super::media::{self, StreamFormat};
 use super::restricted_client::{HttpRequest, RestrictedClient, WholeResponse};
 use crate::chunk_task::{self, Chunks};
@@ -130,7 +129,7 @@ pub(super) async fn send_and_stream(
     for piece in reader.finish() {
         chunk_task::send(chunks, piece).await.map_err(ReadFailure::ConsumerGone)?;
     }
-    let findings = reader.found_secret.then_some(SECRET_MASKED).into_iter().collect();
+    let findings = reader.found_secret.then_some(media::SECRET_MASKED).into_iter().collect();
     Ok(StreamSummary { findings, ..StreamSummary::default() })
 }
 
@@ -149,7 +148,7 @@ async fn send_whole(
     let mut raw =
         media::to_raw_result(answer, types).map_err(|refusal| response.failure(refusal))?;
     if media::mask_content(&mut raw.content, secrets) {
-        raw.findings.push(SECRET_MASKED);
+        raw.findings.push(media::SECRET_MASKED);
     }
     let chunk = content_to_chunk(raw.content.clone());
     chunk_task::send(chunks, chunk).await.map_err(ReadFailure::ConsumerGone)?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::known_secrets::KnownSecrets;
 use super::notification::NotificationSink;
 use super::server_request::RequestHandler;
 use crate::child_config::{ChildConfinement, Redactor, StdioConfig};
@@ -124,6 +125,8 @@ pub struct UpstreamConfig {
     pub limits: Limits,
     /// Masks secrets in what a child writes to standard error. The values of its own variables are masked in any case.
     pub redactor: Option<Redactor>,
+    /// The secrets that it was given, which are hidden in its results.
+    pub secrets: KnownSecrets,
     /// The capabilities that this client declares to the server, in the protocol's form; none by default.
     pub client_capabilities: Map<String, Value>,
     /// Answers requests from the server. Without it the list of roots is empty and all other requests are refused.
@@ -146,6 +149,7 @@ impl UpstreamConfig {
             era: EraChoice::Auto,
             limits: Limits::default(),
             redactor: None,
+            secrets: KnownSecrets::default(),
             client_capabilities: Map::new(),
             request_handler: None,
             notifications: None,

@@ -18,6 +18,9 @@ const MAX_MEDIA_TYPE: usize = 100;
 /// The most digits of a media type, as in `application/vnd.3gpp2.bcmcsinfo+xml` or `iso-8859-15`.
 const MAX_DIGITS: usize = 8;
 
+/// Reads the rows of a text, if it is a table.
+type ReadRows = fn(&str) -> Option<Vec<Value>>;
+
 /// The parsed content of a result.
 pub(crate) enum Content<'a> {
     Json(Cow<'a, Value>),
@@ -48,11 +51,20 @@ impl<'a> Content<'a> {
 
     /// Like [`Content::read`], but also turns text in a tabular format into rows.
     pub(crate) fn read_tabular(raw: &'a RawContent) -> Self {
+        Self::read_with(raw, tabular::rows)
+    }
+
+    /// Like [`Content::read`], but also turns text into rows that an excerpt may show as a table.
+    pub(crate) fn read_excerpted(raw: &'a RawContent) -> Self {
+        Self::read_with(raw, tabular::rows_of_data)
+    }
+
+    fn read_with(raw: &'a RawContent, rows: ReadRows) -> Self {
         match Self::read(raw) {
-            Self::Text(text) => Self::tabular_or_text(text),
+            Self::Text(text) => Self::tabular_or_text(text, rows),
             Self::Binary { .. } => match raw {
                 RawContent::Binary { bytes, .. } => crate::tabular::printable_text(bytes)
-                    .map_or_else(|| Self::read(raw), Self::from_text),
+                    .map_or_else(|| Self::read(raw), |text| Self::from_text(text, rows)),
                 _ => Self::read(raw),
             },
             content => content,
@@ -60,15 +72,15 @@ impl<'a> Content<'a> {
     }
 
     /// Parses a text: as JSON, as rows, or as plain text.
-    pub(crate) fn from_text(text: &'a str) -> Self {
+    pub(crate) fn from_text(text: &'a str, rows: ReadRows) -> Self {
         match parse_json_document(text) {
             Some(value) => Self::Json(Cow::Owned(value)),
-            None => Self::tabular_or_text(text),
+            None => Self::tabular_or_text(text, rows),
         }
     }
 
-    fn tabular_or_text(text: &'a str) -> Self {
-        match tabular::rows(text) {
+    fn tabular_or_text(text: &'a str, rows: ReadRows) -> Self {
+        match rows(text) {
             Some(rows) => Self::Json(Cow::Owned(Value::Array(rows))),
             None => Self::Text(text),
         }

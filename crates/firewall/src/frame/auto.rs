@@ -12,6 +12,7 @@ mod blocks;
 mod cut_text;
 mod excerpt;
 mod excerpt_request;
+mod hidden_characters;
 mod pruned_json;
 mod table;
 mod text;
@@ -36,6 +37,9 @@ pub(crate) use verbatim_content::Masker;
 
 /// How many items the lists of a shortened structured value may keep, from most to least.
 const STRUCTURED_LIST_LIMITS: [usize; 5] = [50, 10, 3, 1, 0];
+
+/// The note on a text whose lines can be queried as rows.
+const LINES_ARE_ROWS: &str = "`filter`, `sort` and `group_by` read its lines as rows.";
 
 /// How many tokens may be shown, and how many characters where a rule limits them.
 #[derive(Clone, Copy)]
@@ -102,7 +106,9 @@ fn whole_content(
     if bytes > limits.max_text_bytes() {
         return None;
     }
-    let repeated = structured.is_some_and(|value| blocks::text_repeats(&blocks, value));
+    let is_repeated =
+        |value| blocks::text_repeats(&blocks, value) || blocks::texts_repeat_rows(&blocks, value);
+    let repeated = structured.is_some_and(is_repeated);
     let mut size = 0_usize;
     let mut chars = 0_usize;
     let mut shown = Vec::with_capacity(blocks.len());
@@ -158,7 +164,7 @@ fn has_too_many_rows(raw: &RawResult, limits: &EffectiveLimits) -> bool {
     let is_beyond = |laid_out: &ContentBlocks| {
         let mut texts = laid_out.blocks.iter().filter_map(|block| block.get("text")?.as_str());
         let structured = laid_out.structured.as_ref();
-        texts.any(|text| has_more(&Content::from_text(text)))
+        texts.any(|text| has_more(&Content::from_text(text, tabular::rows)))
             || structured.is_some_and(|value| pruned_json::has_list_longer_than(value, limits.rows))
     };
     has_more(&Content::read_tabular(&raw.content)) || raw.blocks.as_ref().is_some_and(is_beyond)
@@ -175,7 +181,13 @@ fn fill_excerpts(
     let is_separate = shows_content_separately(raw, limits);
     let (blocks, structured) = match (&raw.blocks, is_separate) {
         (None, true) => (Cow::Owned(Vec::new()), None),
-        _ => blocks::of_result(raw),
+        _ => match blocks::of_result(raw) {
+            // Shown once, as the rows of the structured value.
+            (blocks, Some(value)) if is_separate && blocks::texts_repeat_rows(&blocks, value) => {
+                (Cow::Owned(Vec::new()), Some(value))
+            }
+            laid_out => laid_out,
+        },
     };
     let single = !is_separate && (blocks::is_one_text(&blocks) || raw.blocks.is_none());
     let shown_blocks = shown_blocks(&blocks, limits, masker);
@@ -208,7 +220,7 @@ fn fill_excerpts(
     let mut cut_blocks = Vec::new();
     let (mut withheld_blocks, mut unshown_blocks) = (0, 0);
     let mut other_notes = Vec::new();
-    let mut has_extra_fields = false;
+    let (mut has_extra_fields, mut has_rows_in_lines) = (false, false);
     for (index, (block, share)) in shown_blocks.into_iter().zip(shares).enumerate() {
         if share.tokens == 0 && blocks::text_bytes(&block) > 0 {
             unshown_blocks += 1;
@@ -228,22 +240,30 @@ fn fill_excerpts(
             continue;
         };
         has_extra_fields |= blocks::readable_texts(&block).len() > 1;
-        let content =
-            if single { Content::read_tabular(&raw.content) } else { Content::from_text(text) };
+        let content = match single {
+            // A text without fields is not shown where only named fields may be seen.
+            _ if limits.restricts_fields() && single => Content::read_tabular(&raw.content),
+            _ if limits.restricts_fields() => Content::from_text(text, tabular::rows),
+            true => Content::read_excerpted(&raw.content),
+            false => Content::from_text(text, tabular::rows_of_data),
+        };
         let Some((is_cut, rest)) = show(&content, share, frame, masker) else { continue };
+        let is_file = || matches!(content, Content::Text(_)) && tabular::rows(text).is_some();
+        has_rows_in_lines |= single && is_cut && is_file();
         match single {
             true => single_rest = single_rest.or(rest),
             false => cut_blocks.extend(is_cut.then_some(CutBlock { index, rest })),
         }
     }
     if let Some(share) = content_share {
-        let shown = show(&Content::read_tabular(&raw.content), share, frame, masker);
+        let shown = show(&Content::read_excerpted(&raw.content), share, frame, masker);
         single_rest = shown.and_then(|(_, rest)| rest);
     }
     cut.next = match single || is_separate {
         true => single_rest.map(|rest| rest.into_first_query(has_json_views)),
         false => block_continuation::next_query(redactor, raw, limits, cut_blocks),
     };
+    cut.notes.extend(has_rows_in_lines.then(|| LINES_ARE_ROWS.to_owned()));
     cut.notes.extend(other_notes);
     cut.notes.extend(has_extra_fields.then(|| "Fields next to a text are not shown.".to_owned()));
     cut.notes.extend(
@@ -333,9 +353,11 @@ pub(crate) fn finish_frame(
     FrameNotes { notes, next }: FrameNotes,
     masker: Masker<'_>,
 ) -> Frame {
+    let redactor = masker.redactor();
     let (counts, masks) = masker.into_counts();
     frame.notes = notes;
     frame.notes.extend(masks);
+    frame.notes.extend(hidden_characters::note(&frame, raw, redactor));
     let driver_notes = raw.notes.iter().map(|note| redacted_driver_note(note));
     frame.notes.extend(driver_notes);
     frame.next = next.filter(|_| frame.handle.is_some());

@@ -49,8 +49,10 @@ impl AutoQuery<'_> {
             let all = drill_down::query_rows(content, self.redactor, &limits)?;
             // Rows built from redacted text contain our own masks, which must stay as they are.
             let second_pass = self.redactor.for_redacted_text();
+            let (comparing, computing);
             let redactor = if all.is_redacted() { &second_pass } else { self.redactor };
-            let selector = Selector::new(redactor, &limits, all.rows(), columns)?;
+            comparing = redactor.with_provisional_masks();
+            let selector = Selector::new(&comparing, &limits, all.rows(), columns)?;
             let selected = selector.select(self.query)?;
             let (rows, matching, redactor) = match &selected {
                 QueryOutcome::Rows(numbers) => {
@@ -59,15 +61,18 @@ impl AutoQuery<'_> {
                 }
                 QueryOutcome::Computed(rows) => {
                     limits.allowed = None;
-                    (rows.as_slice().into(), None, &second_pass)
+                    computing = comparing.for_redacted_text();
+                    (rows.as_slice().into(), None, &computing)
                 }
             };
             self.check_fields(rows, &limits, redactor)?;
             let limits = limits.with_requested_fields(&self.query.fields);
-            match self.query.limit {
+            let mut excerpt = match self.query.limit {
                 Some(0) => self.empty_excerpt(rows.len(), "rows"),
                 _ => self.rows_excerpt(rows, matching, &limits, redactor, &mut masker)?,
-            }
+            };
+            comparing.give_lasting_masks_in(&mut excerpt.text);
+            excerpt
         } else if self.query.limit == Some(0) {
             // Rendered anyway, so that a query that is not allowed is refused.
             let limits = limits.with_requested_fields(&self.query.fields);

@@ -151,7 +151,9 @@ impl ColumnCache {
             return column;
         }
         let column = Arc::new(ColumnBuilder::new(viewer, field, rows.len()).build(rows));
-        if let Ok(mut known) = self.0.lock()
+        // Provisional masks mean nothing to the next query.
+        if !viewer.redactor.has_provisional_masks()
+            && let Ok(mut known) = self.0.lock()
             && known.len() < MAX_CACHED_COLUMNS
         {
             known.insert(field.to_owned(), Arc::clone(&column));

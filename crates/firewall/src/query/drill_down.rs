@@ -187,7 +187,8 @@ impl DrillDown<'_> {
         rows: Rows<'_>,
         columns: &ColumnCache,
     ) -> Result<Frame, HandleError> {
-        let selector = Selector::new(self.redactor, &self.limits, rows, columns)?;
+        let comparing = self.redactor.with_provisional_masks();
+        let selector = Selector::new(&comparing, &self.limits, rows, columns)?;
         Ok(match selector.select(self.query)? {
             QueryOutcome::Rows(numbers) if self.limits.mode == ResponseMode::Table => {
                 self.compose(&self.display_limits(), |renderer, draft| {
@@ -202,8 +203,11 @@ impl DrillDown<'_> {
             }
             QueryOutcome::Rows(numbers) => self.summary_of_page(rows.select(&numbers)),
             QueryOutcome::Computed(rows) => {
-                let second_pass = &self.redactor.for_redacted_text();
-                DrillDown { redactor: second_pass, ..self.clone() }.frame_of_computed(&rows)
+                let second_pass = &comparing.for_redacted_text();
+                let mut frame =
+                    DrillDown { redactor: second_pass, ..self.clone() }.frame_of_computed(&rows);
+                comparing.give_lasting_masks(&mut frame);
+                frame
             }
         })
     }

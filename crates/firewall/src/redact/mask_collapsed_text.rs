@@ -17,6 +17,9 @@ const BARRIER: char = reveal::BARRIER;
 const BARRIER_REPLACEMENT: char = '\u{1e}';
 /// The longest mask, in bytes.
 pub(crate) const MAX_MASK_BYTES: usize = 72;
+/// What the lines begin with that say what was masked or cut. A server that writes it imitates
+/// them, as it would a mask.
+const NOTE_MARK: &[u8] = b"[weaver]";
 /// The most digits of a mask's number; fewer than any value worth masking has.
 pub(crate) const MAX_MASK_DIGITS: usize = 6;
 
@@ -129,6 +132,11 @@ pub(crate) fn existing_masks(text: &str, is_kind: impl Fn(&[u8]) -> bool) -> Vec
     let mut found: Vec<Range<usize>> = Vec::new();
     for (at, _) in text.match_indices('[') {
         let bytes = text.as_bytes();
+        let note = bytes.get(at..at + NOTE_MARK.len()).unwrap_or_default();
+        if note.eq_ignore_ascii_case(NOTE_MARK) {
+            found.push(at..at + NOTE_MARK.len());
+            continue;
+        }
         if !bytes.get(at + 1).is_some_and(u8::is_ascii_uppercase) {
             continue;
         }

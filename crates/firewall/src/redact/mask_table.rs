@@ -7,27 +7,34 @@
 
 mod disclosed_values;
 mod entry;
+mod escapes;
 mod mask_mention;
 mod quoted_values;
 mod resolve;
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weaver_types::Label;
 
+use super::MASK;
 use super::mask_collapsed_text::MAX_MASK_DIGITS;
 use disclosed_values::DisclosedTotals;
 pub(crate) use disclosed_values::DisclosedValues;
 use entry::MaskEntry;
 pub(crate) use entry::{ValueForm, ValueToMask};
+use escapes::EscapedCharacters;
+pub(crate) use escapes::escaped_characters;
 pub use resolve::{ResolvedArguments, UnknownMask};
 
 /// The most values that get their own mask; later ones get the plain mask.
 pub(crate) const MAX_VALUES: usize = 10_000;
-/// The highest mask number.
-const MAX_MASK_NUMBER: u32 = 10_u32.pow(MAX_MASK_DIGITS as u32) - 1;
+/// Where the numbers of provisional masks begin. No other mask has such a number.
+const FIRST_PROVISIONAL_NUMBER: u32 = 9 * 10_u32.pow(MAX_MASK_DIGITS as u32 - 1);
+/// The most values that get a provisional mask in one query.
+const MAX_PROVISIONAL_VALUES: usize = 10_usize.pow(MAX_MASK_DIGITS as u32 - 1);
 /// The longest value that is stored, in bytes; the mask of a longer one cannot be resolved.
 const MAX_VALUE_BYTES: usize = 64 * 1024;
 /// How many bytes of values are stored in total.
@@ -67,6 +74,8 @@ pub struct MaskTable {
     hash_keys: [RandomState; 2],
     /// Numbers up to this one belong to earlier tables of the run.
     number_offset: u32,
+    /// The table of the run, for a table of provisional masks.
+    run_table: Option<Arc<Self>>,
     state: Mutex<State>,
 }
 
@@ -78,6 +87,7 @@ struct State {
     /// Indices into `entries`, by mask.
     by_mask: HashMap<String, usize>,
     last_numbers: HashMap<Arc<str>, u32>,
+    escaped: EscapedCharacters,
     value_bytes: usize,
     /// How many values were disclosed, and their total bytes.
     disclosed_totals: DisclosedTotals,
@@ -100,6 +110,43 @@ impl MaskTable {
         Self { number_offset: tables.saturating_mul(each), ..Self::default() }
     }
 
+    /// A table of provisional masks, for values that a query compares and mostly does not show.
+    /// Values that the run has masked keep their masks; others get one from
+    /// [`Self::with_lasting_masks`] once they are shown.
+    pub(crate) fn provisional(run_table: Arc<Self>) -> Self {
+        let number_offset = FIRST_PROVISIONAL_NUMBER - 1;
+        Self { number_offset, run_table: Some(run_table), ..Self::default() }
+    }
+
+    /// A text with lasting masks of the run in place of provisional ones.
+    pub(crate) fn with_lasting_masks<'t>(
+        &self,
+        text: &'t str,
+        source: Option<&ValueSource>,
+    ) -> Cow<'t, str> {
+        let Some(run_table) = &self.run_table else { return Cow::Borrowed(text) };
+        let state = self.state();
+        resolve::replace_masks(text, |mask, range, _| {
+            let entry = state.entry(mask)?;
+            let lasting = entry.to_value().and_then(|value| run_table.mask(&value, source));
+            Some((range, lasting.unwrap_or_else(|| MASK.to_owned())))
+        })
+    }
+
+    /// True if the table cannot take another value.
+    pub(crate) fn is_full(&self) -> bool {
+        self.state().entries.len() >= self.max_values()
+    }
+
+    /// True if any of its masks is provisional.
+    pub(crate) fn has_provisional_masks(&self) -> bool {
+        self.run_table.is_some() && !self.is_empty()
+    }
+
+    fn max_values(&self) -> usize {
+        if self.run_table.is_some() { MAX_PROVISIONAL_VALUES } else { MAX_VALUES }
+    }
+
     /// True if the table has no masks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -112,29 +159,28 @@ impl MaskTable {
         value: &ValueToMask<'_>,
         source: Option<&ValueSource>,
     ) -> Option<String> {
+        let known = self.run_table.as_ref().and_then(|table| table.known_mask(value, source));
+        if let Some(mask) = known.or_else(|| self.known_mask(value, source)) {
+            return Some(mask);
+        }
         let hash = self.hash(value);
         let mut state = self.state();
-        if let Some(entry) = state.by_value.get(&hash).copied()
-            && let Some(entry) = state.entries.get_mut(entry)
-        {
-            entry.add_source(source);
-            // If sources disagree, the stricter family applies.
-            entry.family = entry.family.min(value.family);
-            return Some(entry.mask.clone());
-        }
-        if state.entries.len() >= MAX_VALUES {
+        if state.entries.len() >= self.max_values() {
             return None;
         }
         let next = state.last_numbers.entry(Arc::clone(value.kind)).or_default();
         *next = next.saturating_add(1);
+        let is_provisional = self.run_table.is_some();
+        let number = self.number_offset.checked_add(*next);
         let number =
-            self.number_offset.checked_add(*next).filter(|number| *number <= MAX_MASK_NUMBER)?;
+            number.filter(|number| is_provisional == (*number >= FIRST_PROVISIONAL_NUMBER))?;
         let mask = format!("[{}_{number}]", value.kind.to_ascii_uppercase());
         let mut entry = MaskEntry::new(mask.clone(), value);
         entry.add_source(source);
         let length = value.text.len();
-        if length <= MAX_VALUE_BYTES && state.value_bytes.saturating_add(length) <= MAX_TOTAL_BYTES
-        {
+        let has_room = length <= MAX_VALUE_BYTES
+            && state.value_bytes.saturating_add(length) <= MAX_TOTAL_BYTES;
+        if has_room || is_provisional {
             state.value_bytes = state.value_bytes.saturating_add(length);
             entry.store_value(value.text);
         }
@@ -145,20 +191,35 @@ impl MaskTable {
         Some(mask)
     }
 
-    /// True if the value has no mask yet, and can get one.
-    pub(crate) fn would_add(&self, value: &ValueToMask<'_>) -> bool {
-        let state = self.state();
-        state.entries.len() < MAX_VALUES && !state.by_value.contains_key(&self.hash(value))
+    /// The mask that a value already has.
+    fn known_mask(&self, value: &ValueToMask<'_>, source: Option<&ValueSource>) -> Option<String> {
+        let mut state = self.state();
+        let place = state.by_value.get(&self.hash(value)).copied()?;
+        let entry = state.entries.get_mut(place)?;
+        entry.add_source(source);
+        // If sources disagree, the stricter family applies.
+        entry.family = entry.family.min(value.family);
+        Some(entry.mask.clone())
     }
 
+    /// True if the value has no mask yet, and can get one.
+    pub(crate) fn would_add(&self, value: &ValueToMask<'_>) -> bool {
+        let is_known = |table: &Self| table.state().by_value.contains_key(&table.hash(value));
+        !self.is_full() && !is_known(self) && !self.run_table.as_deref().is_some_and(is_known)
+    }
+
+    /// A value has one mask, whatever it was first taken for.
     fn hash(&self, value: &ValueToMask<'_>) -> [u64; 2] {
-        let key = (value.kind.as_ref(), value.form, value.text);
+        let key = (value.kind.as_ref() == LOOKALIKE_KIND, value.form, value.text);
         self.hash_keys.each_ref().map(|keys| keys.hash_one(key))
     }
 
     /// The mask of a disclosed value that reappears, perhaps in another case or in part. It keeps
     /// the origins of the original value.
     pub(crate) fn mask_disclosed(&self, text: &str, known: &DisclosedValues) -> Option<String> {
+        if let Some(table) = &self.run_table {
+            return table.mask_disclosed(text, known);
+        }
         let place = known.entry_index(text)?;
         let (kind, family, origins, label) = {
             let state = self.state();
@@ -178,13 +239,23 @@ impl MaskTable {
         Some(mask)
     }
 
+    /// Records hidden characters that a frame shows as escapes, and those whose escapes its result
+    /// has itself.
+    pub(crate) fn record_escapes(&self, shown: &BTreeSet<char>, literal: &BTreeSet<char>) {
+        self.state().escaped.record(shown, literal);
+    }
+
     /// True if this is a mask of this table.
     pub(crate) fn contains_mask(&self, mask: &str) -> bool {
         self.state().by_mask.contains_key(mask)
+            || self.run_table.as_ref().is_some_and(|table| table.contains_mask(mask))
     }
 
     /// Drops the value of a mask that covered only a part of it: the mask no longer resolves.
     pub(crate) fn forget_value(&self, mask: &str) {
+        if let Some(table) = &self.run_table {
+            table.forget_value(mask);
+        }
         let mut state = self.state();
         let place = state.by_mask.get(mask).copied();
         if let Some(entry) = place.and_then(|place| state.entries.get_mut(place)) {
@@ -240,7 +311,8 @@ mod tests {
         let table = MaskTable::new();
         assert_eq!(mask(&table, "email", "a@b.co").unwrap(), "[EMAIL_1]");
         assert_eq!(mask(&table, "email", "c@d.co").unwrap(), "[EMAIL_2]");
-        assert_eq!(mask(&table, "ssn", "a@b.co").unwrap(), "[SSN_1]");
+        assert_eq!(mask(&table, "secret", "a@b.co").unwrap(), "[EMAIL_1]", "of another kind");
+        assert_eq!(mask(&table, LOOKALIKE_KIND, "a@b.co").unwrap(), "[LOOKALIKE_1]");
         assert_eq!(mask(&table, "email", "a@b.co").unwrap(), "[EMAIL_1]");
     }
 

@@ -1,5 +1,7 @@
 //! Loads a configuration, and the documents that it names.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use weaver_policy::PolicySet;
@@ -154,13 +156,23 @@ fn read_config(path: &Path, lookup: ReferenceLookup<'_>) -> ResolvedConfig {
         Ok(parsed) => {
             // The file of variables takes precedence, so that the gateway behaves the same whatever
             // environment the client gives it.
+            let keychain = RefCell::new(BTreeSet::new());
             let variables_first = |reference: Reference<'_>| match reference {
                 Reference::Variable(name) if let Some(value) = parsed.variables.get(name) => {
                     Ok(Some(value.clone()))
                 }
-                _ => lookup(reference),
+                Reference::Variable(_) => lookup(reference),
+                Reference::Keychain(_) => lookup(reference).inspect(|value| {
+                    keychain.borrow_mut().extend(value.clone());
+                }),
             };
-            resolve::resolve(&parsed, &variables_first)
+            let mut resolved = resolve::resolve(&parsed, &variables_first);
+            let mut secrets = keychain.take();
+            secrets.extend(parsed.variables.values().cloned());
+            for upstream in resolved.config.iter_mut().flat_map(|config| &mut config.upstreams) {
+                upstream.note_secrets(&secrets);
+            }
+            resolved
         }
         Err(finding) => ResolvedConfig {
             config: None,

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use weaver_drivers::mcp::KnownSecrets;
 use weaver_policy::DocumentFinding;
 use weaver_types::UpstreamName;
 
@@ -60,6 +61,7 @@ pub(super) fn read(
         initialize_timeout: duration("initialize_timeout_ms"),
         limits: node.get("limits").map(read_limits).unwrap_or_default(),
         sharing,
+        secrets: KnownSecrets::default(),
     })
 }
 

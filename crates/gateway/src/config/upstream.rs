@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use weaver_drivers::confine::Confinement;
+use weaver_drivers::mcp::KnownSecrets;
 use weaver_drivers::oauth::GrantType;
 use weaver_types::UpstreamName;
 
@@ -27,6 +28,20 @@ pub struct UpstreamSettings {
     pub limits: CallLimits,
     /// Which clients share an instance of it.
     pub sharing: InstanceSharing,
+    /// The secrets of the file of variables and of the keychain that it is given.
+    pub secrets: KnownSecrets,
+}
+
+impl UpstreamSettings {
+    /// Notes which of these secrets the server is given.
+    pub(super) fn note_secrets(&mut self, secrets: &BTreeSet<String>) {
+        let given: Vec<&String> = match &self.transport {
+            TransportSettings::Stdio { args, env, .. } => args.iter().chain(env.values()).collect(),
+            TransportSettings::Http { url, headers, .. } => headers.values().chain([url]).collect(),
+        };
+        let is_given = |secret: &&String| given.iter().any(|text| text.contains(secret.as_str()));
+        self.secrets = KnownSecrets::new(secrets.iter().filter(is_given).cloned());
+    }
 }
 
 /// Which clients share an instance of a server: a process, or a session over HTTP.

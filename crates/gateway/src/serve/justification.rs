@@ -1,5 +1,6 @@
 //! The justification of a call in proxy mode: an optional argument that Weaver adds to the input
-//! schema of every tool, and removes before the call is checked, decided or made.
+//! schema of every tool where a rule asks for one, and removes before the call is checked, decided
+//! or made.
 
 use serde_json::{Map, Value, json};
 
@@ -24,8 +25,11 @@ pub(super) fn can_be_added(schema: &Value) -> bool {
     is_object && is_name_free
 }
 
-/// Adds the argument to a schema for which [`can_be_added`] holds.
+/// Adds the argument to a schema where [`can_be_added`] holds.
 pub(super) fn add_to_schema(schema: &mut Value) {
+    if !can_be_added(schema) {
+        return;
+    }
     let Some(fields) = schema.as_object_mut() else { return };
     let properties = fields.entry("properties").or_insert_with(|| json!({}));
     if let Some(properties) = properties.as_object_mut() {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use weaver_drivers::mcp::ParameterHeaders;
 
-use super::{justification, listed_schema};
+use super::{justification, listed_schema, output_schema};
 
 /// A definition, and the facts about it that every call needs.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,7 +18,9 @@ pub(crate) struct ListedDefinition {
     text: Box<str>,
     /// Whether it has an output schema.
     pub(crate) has_output_schema: bool,
-    /// Whether the proxy adds the justification argument.
+    /// Whether its structured content may have our line about what was masked or cut.
+    pub(crate) admits_note: bool,
+    /// Whether the proxy may add the justification argument.
     pub(crate) takes_justification: bool,
     /// Whether it can be called as a task.
     pub(crate) task_support: TaskSupport,
@@ -44,6 +46,7 @@ impl ListedDefinition {
         Self {
             text: definition.to_string().into(),
             has_output_schema: definition.get("outputSchema").is_some(),
+            admits_note: definition.get("outputSchema").is_none_or(output_schema::admits_note),
             takes_justification: justification::can_be_added(&input),
             task_support: match support {
                 Some("optional") => TaskSupport::Optional,

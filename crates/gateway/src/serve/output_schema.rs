@@ -6,6 +6,9 @@
 
 use serde_json::{Map, Value, json};
 
+/// What our own line under a result begins with, and the member of structured content that has it.
+pub(super) const NOTE_MARK: &str = "[weaver]";
+
 /// Keywords for which a mask could change the result in ways that are not handled here.
 const UNSUPPORTED_KEYWORDS: [&str; 9] = [
     "not", "if", "contains", "dependentSchemas", "propertyNames", "unevaluatedProperties",
@@ -19,8 +22,26 @@ const MAX_DEPTH: usize = 32;
 
 /// The schema, loosened so that masks conform; `None` where that is impossible.
 pub(super) fn allowing_masks(schema: &Value) -> Option<Value> {
-    let loose = allow_masks(schema, 0)?;
-    (loose.get("type") == Some(&json!("object"))).then_some(loose)
+    let mut loose = allow_masks(schema, 0)?;
+    if loose.get("type") != Some(&json!("object")) {
+        return None;
+    }
+    if let Some(fields) = loose.as_object_mut()
+        && fields.contains_key("additionalProperties")
+        && admits_note(schema)
+        && let Some(properties) =
+            fields.entry("properties").or_insert_with(|| json!({})).as_object_mut()
+    {
+        properties.insert(NOTE_MARK.to_owned(), json!({ "type": "string" }));
+    }
+    Some(loose)
+}
+
+/// True if a result of this schema, as [`allowing_masks`] lists it, may have a member with our line
+/// about what was masked or cut.
+pub(super) fn admits_note(schema: &Value) -> bool {
+    let may_refuse = ["$ref", "allOf", "anyOf", "oneOf", "maxProperties", "patternProperties"];
+    !may_refuse.iter().any(|keyword| schema.get(keyword).is_some())
 }
 
 fn allow_masks(schema: &Value, depth: usize) -> Option<Value> {
@@ -85,6 +106,18 @@ fn with_string_type(kind: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_schema_admits_our_line_where_nothing_else_could_refuse_it() {
+        let closed = json!({ "type": "object", "additionalProperties": false });
+        let line = allowing_masks(&closed).unwrap()["properties"][NOTE_MARK]["type"].take();
+        assert_eq!(line, "string");
+        let open = json!({ "type": "object", "properties": { "a": true } });
+        assert_eq!(allowing_masks(&open), Some(open.clone()));
+        assert!(admits_note(&closed) && admits_note(&open));
+        let other = json!({ "type": "object", "allOf": [closed], "additionalProperties": false });
+        assert!(!admits_note(&other) && allowing_masks(&other).unwrap()["properties"].is_null());
+    }
 
     #[test]
     fn masks_fit_where_values_of_other_types_and_forms_were_demanded() {

@@ -41,9 +41,15 @@ pub(crate) async fn list(
         |id: &CapabilityId| client.is_offered(id) && snapshot.definitions.contains_key(id);
     let page = list_page::page(&snapshot.exported_names, cursor, PAGE_SIZE, is_listed)?;
     let firewall = client.firewall().await;
+    let policy = client.gateway.kernel.policy();
+    let asks_why = policy.policy().rules.iter().any(|rule| rule.require.justification.is_some());
     let server_tools = page.items.iter().filter_map(|(name, id)| {
         let listed = snapshot.definitions.get(*id)?.to_value();
-        Some((*name, tool_definition(client, &firewall, name, id, &listed)))
+        let mut tool = tool_definition(client, &firewall, name, id, &listed);
+        if asks_why && let Some(input) = tool.get_mut("inputSchema") {
+            justification::add_to_schema(input);
+        }
+        Some((*name, tool))
     });
     let own_tool = cursor
         .is_none()
@@ -62,10 +68,7 @@ fn tool_definition(
 ) -> Value {
     let description = listed.get("description").and_then(Value::as_str).unwrap_or_default();
     let schema = listed_schema::as_object(listed.get("inputSchema"));
-    let mut input = sanitised_description::schema(firewall, &schema);
-    if justification::can_be_added(&input) {
-        justification::add_to_schema(&mut input);
-    }
+    let input = sanitised_description::schema(firewall, &schema);
     let annotations = listed.get("annotations").and_then(Value::as_object);
     let title = listed.get("title").or_else(|| annotations?.get("title")).and_then(Value::as_str);
     let title =
@@ -136,7 +139,7 @@ pub(crate) async fn call(
     }
     let Some(id) = find_tool(client, name).await else { return reject_unknown(client, name).await };
     let (added, mode) = (is_justification_added(client, &id), ResponseMode::Auto);
-    let has_output_schema = has_output_schema(client, &id);
+    let (has_output_schema, admits_note) = output_schema_facts(client, &id);
     let mut request = CapabilityRequest::new(id, "");
     if let Some(arguments) = arguments.as_object_mut().filter(|_| added) {
         match justification::take_from(arguments) {
@@ -154,6 +157,9 @@ pub(crate) async fn call(
     });
     if added {
         mention_justification_argument(&mut reply);
+    }
+    if !admits_note {
+        reply.keep_note_in_text();
     }
     if has_output_schema && reply.is_error {
         reply.move_body_to_meta();
@@ -200,14 +206,16 @@ pub(crate) async fn parameter_headers(
     client.gateway.tool_snapshot().definitions.get(&id)?.parameter_headers.clone()
 }
 
-/// True when the tool is listed with an output schema. Clients validate all structured content
-/// against it, including that of a refusal, and drop what does not conform.
-fn has_output_schema(client: &Client, id: &CapabilityId) -> bool {
+/// Whether the tool is listed with an output schema, and whether our own line may be in its
+/// structured content. Clients validate all structured content, including that of a refusal, and
+/// drop what does not conform.
+fn output_schema_facts(client: &Client, id: &CapabilityId) -> (bool, bool) {
     let snapshot = client.gateway.tool_snapshot();
-    snapshot.definitions.get(id).is_some_and(|tool| tool.has_output_schema)
+    let tool = snapshot.definitions.get(id);
+    tool.map_or((false, true), |tool| (tool.has_output_schema, tool.admits_note))
 }
 
-/// True when the tool is listed with the justification argument. A tool of an unavailable server
+/// True when the tool may be called with the justification argument. A tool of an unavailable server
 /// counts as one, because no call reaches it anyway.
 fn is_justification_added(client: &Client, id: &CapabilityId) -> bool {
     let snapshot = client.gateway.tool_snapshot();

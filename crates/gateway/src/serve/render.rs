@@ -3,13 +3,14 @@
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::Invocation;
 use weaver_types::{
-    ApprovalAuthority, ApprovalRequestId, Decision, Frame, ReasonCode, Remedy, ResponseMode,
-    ResultStatus, TIMEOUT_MS, ToolErrorCode, ToolResult, Verdict,
+    ApprovalAuthority, ApprovalRequestId, CheckKind, CheckResult, Decision, Frame, ReasonCode,
+    Remedy, ResponseMode, ResultStatus, TIMEOUT_MS, ToolErrorCode, ToolResult, Verdict,
 };
 
 use super::call::CallOutcome;
 use super::client::Client;
 use super::era::Era;
+use super::output_schema::NOTE_MARK;
 
 /// The answer to a tool call, independent of the protocol era.
 pub(crate) struct Reply {
@@ -58,6 +59,13 @@ impl Reply {
             if let Some(value) = body.remove(key) {
                 self.meta.insert(format!("weaver/{key}"), value);
             }
+        }
+    }
+
+    /// Takes our line out of the structured content, for a schema that does not admit it.
+    pub(super) fn keep_note_in_text(&mut self) {
+        if let Some(Value::Object(structured)) = &mut self.structured {
+            structured.remove(NOTE_MARK);
         }
     }
 
@@ -136,19 +144,22 @@ fn enveloped_reply(client: &Client, invocation: &Invocation) -> Reply {
         }
         fields.insert("reason".to_owned(), json!(reason));
         fields.insert("message".to_owned(), json!(message));
-        let error = json!({ "code": result.error_code, "message": result.error_message });
-        fields.insert("error".to_owned(), error);
+        fields.insert("error".to_owned(), json!({ "code": result.error_code }));
         return Reply::error(body);
     }
     Reply::ok(body)
 }
 
 /// A result in its own content blocks, with one more line only where something was masked or cut.
-/// All metadata goes under `_meta`.
+/// Structured content has that line too, since many clients show a model nothing else. All metadata
+/// goes under `_meta`.
 fn verbatim_reply(invocation: &Invocation, frame: &Frame) -> Reply {
-    let mut content = frame.content.clone();
-    if let Some(line) = notice_line(frame) {
-        content.push(text_block(line));
+    let (mut content, mut structured) = (frame.content.clone(), frame.structured.clone());
+    if let Some(notice) = notice(frame) {
+        content.push(text_block(format!("{NOTE_MARK} {notice}")));
+        if let Some(Value::Object(structured)) = &mut structured {
+            structured.insert(NOTE_MARK.to_owned(), json!(notice));
+        }
     }
     let mut meta = Map::new();
     meta.insert("weaver/verdict".to_owned(), json!(Verdict::Allow));
@@ -161,11 +172,11 @@ fn verbatim_reply(invocation: &Invocation, frame: &Frame) -> Reply {
         meta.insert("weaver/warnings".to_owned(), json!(frame.warnings));
     }
     let is_error = frame.status == ResultStatus::Error;
-    Reply { content, structured: frame.structured.clone(), meta, is_error }
+    Reply { content, structured, meta, is_error }
 }
 
-/// The line under a result: what was masked or cut, and the exact call that shows the rest.
-fn notice_line(frame: &Frame) -> Option<String> {
+/// What was masked or cut of a result, and the exact call that shows the rest.
+fn notice(frame: &Frame) -> Option<String> {
     let mut text = frame.notes.join(" ");
     if let (Some(Value::Object(next)), Some(handle)) = (&frame.next, &frame.handle) {
         // The query for the rest is complete: it repeats what it keeps of the query before.
@@ -173,7 +184,7 @@ fn notice_line(frame: &Frame) -> Option<String> {
         query.insert("handle".to_owned(), json!(handle.handle_id));
         text.push_str(&format!(" See more with `tool_view {}`.", Value::Object(query)));
     }
-    (!text.is_empty()).then(|| format!("[weaver] {}", text.trim_start()))
+    (!text.is_empty()).then(|| text.trim_start().to_owned())
 }
 
 /// Names the setting that limited a call which timed out.
@@ -224,7 +235,7 @@ fn refusal_body(outcome: &CallOutcome) -> Value {
         .take(8)
         .map(|result| {
             json!({
-                "check": result.check,
+                "check": check_name(result),
                 "verdict": result.verdict,
                 "reason": result.reason,
                 "detail": result.detail,
@@ -252,6 +263,14 @@ fn refusal_body(outcome: &CallOutcome) -> Value {
     body
 }
 
+/// The check of an obstacle. Where the arguments are at fault, no justification would help.
+fn check_name(result: &CheckResult) -> Value {
+    match (result.check, &result.discharge) {
+        (CheckKind::Justification, Remedy::Arguments) => json!("arguments"),
+        (check, _) => json!(check),
+    }
+}
+
 /// The message for a call that waits for approval.
 fn held_message(decision: &Decision, request: &ApprovalRequestId, reason: ReasonCode) -> String {
     let so_far = match reason == ReasonCode::ApprovalTimeout {
@@ -261,8 +280,8 @@ fn held_message(decision: &Decision, request: &ApprovalRequestId, reason: Reason
         false => who_must_release(decision.authority()),
     };
     format!(
-        "{}: {}. Nothing was executed: {so_far}. The request `{request}` stays open: tell the user, go on with other \
-         work, and make the same call again once it is granted.",
+        "{}: {}. Nothing was executed: {so_far}. The request `{request}` stays open: tell the user to run \
+         `weaver approve grant {request}`, go on with other work, and make the same call again once it is granted.",
         decision.primary_reason(),
         decision.detail()
     )
@@ -288,7 +307,16 @@ fn refusal_message(decision: &Decision) -> String {
         Verdict::Ask => "Nothing was executed. Supply what is missing and call again.",
         Verdict::Hold => {
             let who = who_must_release(decision.authority());
-            &format!("Nothing was executed: {who}. Go on with other work or tell the user.")
+            match decision.obstacles().find(|result| result.verdict == Verdict::Ask) {
+                // Nobody is asked about a call that is not complete.
+                Some(ask) => &format!(
+                    "Nothing was executed, and nobody was asked: first, {}. Then {who}.",
+                    ask.detail
+                ),
+                None => {
+                    &format!("Nothing was executed: {who}. Go on with other work or tell the user.")
+                }
+            }
         }
         Verdict::Deny if is_retryable_later(decision) => "Nothing was executed. Try again later.",
         Verdict::Deny => {
@@ -313,7 +341,46 @@ fn is_retryable_later(decision: &Decision) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
+    use weaver_types::{DecisionBasis, Digest, PolicyOrigin};
+
     use super::*;
+
+    fn decision(results: Vec<CheckResult>) -> Decision {
+        let none = Digest::from_bytes([0; 32]);
+        let basis = DecisionBasis { policy: none, contracts: none, origin: PolicyOrigin::Code };
+        Decision::join(results, basis)
+    }
+
+    fn hold() -> CheckResult {
+        let (check, reason) = (CheckKind::Rule, ReasonCode::ApprovalRequired);
+        CheckResult::new(check, Verdict::Hold, reason, "rule `writes`")
+    }
+
+    fn wrong_arguments() -> CheckResult {
+        let (check, reason) = (CheckKind::Justification, ReasonCode::InvalidArguments);
+        CheckResult::new(check, Verdict::Ask, reason, "`/to` is missing")
+            .with_remedy(Remedy::Arguments)
+    }
+
+    #[test]
+    fn a_held_call_says_who_is_asked_and_how_it_is_released() {
+        let request = ApprovalRequestId::parse("apr_00000000000000000000000000000001").unwrap();
+        let message = held_message(&decision(vec![hold()]), &request, ReasonCode::ApprovalRequired);
+        assert!(message.contains(&format!("`weaver approve grant {request}`")), "{message}");
+        // Of a call that is not complete, nobody is asked.
+        let message = refusal_message(&decision(vec![hold(), wrong_arguments()]));
+        assert!(message.contains("nobody was asked: first, `/to` is missing"), "{message}");
+        let message = refusal_message(&decision(vec![hold()]));
+        assert!(message.ends_with("Go on with other work or tell the user."), "{message}");
+    }
+
+    #[test]
+    fn wrong_arguments_are_no_matter_of_a_justification() {
+        assert_eq!(check_name(&wrong_arguments()), "arguments");
+        let why = CheckResult { discharge: Remedy::Nothing, ..wrong_arguments() };
+        assert_eq!(check_name(&why), "justification");
+        assert_eq!(check_name(&hold()), "rule");
+    }
 
     #[test]
     fn a_model_reads_how_many_people_must_release_a_call() {

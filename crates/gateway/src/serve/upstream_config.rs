@@ -150,6 +150,7 @@ pub(crate) fn upstream_config_for(
         }
     };
     let mut upstream = UpstreamConfig::new(config.name.as_str(), endpoint);
+    upstream.secrets = config.secrets.clone();
     // Without a time of its own, each tool's contract says how long a call may take.
     let longest = Duration::from_millis((*TIMEOUT_MS.end()).into());
     upstream.limits.call_timeout = config.timeout.unwrap_or(longest);

@@ -77,6 +77,10 @@ impl DraftEvaluator<'_> {
     /// Evaluates a call, and counts it if it is allowed. The draft is treated as enforced, even if
     /// it only observes.
     pub(super) fn evaluate(&mut self, call: &RecordedCall) -> Result<DraftVerdict, UnjudgedReason> {
+        if let Some(reason) = undecided_reason(call) {
+            let source = reason.to_string();
+            return Ok(DraftVerdict { verdict: Verdict::Ask, reason, source });
+        }
         let verdict = self.with_query(call, |query| self.verdict(query, call))?;
         if verdict.verdict == Verdict::Allow {
             let mut windows = std::mem::take(&mut self.windows);
@@ -286,6 +290,17 @@ pub(crate) fn capability_under(
         ..CapabilityDraft::new(id.clone(), name, effects, AllowedAgents::Any)
     };
     draft.build().map_err(|_| UnjudgedReason::ContractRefused)
+}
+
+/// Why a call was sent back before any policy was asked, as one with malformed arguments is: then no
+/// draft is asked either.
+fn undecided_reason(call: &RecordedCall) -> Option<ReasonCode> {
+    match call.policy_decision().checks.as_slice() {
+        [only] if only.verdict == Verdict::Ask && only.check == CheckKind::Justification => {
+            Some(only.reason).filter(|reason| *reason == ReasonCode::InvalidArguments)
+        }
+        _ => None,
+    }
 }
 
 /// Whether a person could be asked at that time: if not, an unmet justification would have been

@@ -72,6 +72,14 @@ pub enum NotAllowable {
          releases that, only a person who looks at the very call"
     )]
     Tainted,
+    /// Information flow and the floor stopped it.
+    #[error(
+        "information flow held it, since something that the run took in may have steered it, and its \
+         contract says that it may change or send something: no rule and no approval in advance releases \
+         that, only a person who looks at the very call. Where the tool does less, correct its `effects` in \
+         contracts.toml and sign it"
+    )]
+    TaintedEffects,
     /// Another check stopped it.
     #[error("what stopped it is not a matter of rules: {0}")]
     OtherCheck(String),
@@ -101,8 +109,12 @@ pub fn propose_allow_rules(
         return Err(NotAllowable::NotStopped);
     }
     if call.has_flow_violation() {
-        let destination =
-            trusted_destination(set, call, &stopping_results).ok_or(NotAllowable::Tainted)?;
+        let is_held_anyway = stopping_results.iter().any(|result| result.check == CheckKind::Floor);
+        let refusal = match is_held_anyway {
+            true => NotAllowable::TaintedEffects,
+            false => NotAllowable::Tainted,
+        };
+        let destination = trusted_destination(set, call, &stopping_results).ok_or(refusal)?;
         return Ok(AllowProposal {
             rules: Vec::new(),
             stopped_by: Vec::new(),

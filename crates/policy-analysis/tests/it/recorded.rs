@@ -211,6 +211,16 @@ fn what_flow_and_signals_said_is_carried_over_and_never_lifted_by_a_draft() {
     assert_eq!((all.now.hold, all.now.deny, all.now.allow), (2, 1, 0));
 }
 
+/// The gateway sends it back before any policy is asked, so the floor says nothing of it either.
+#[test]
+fn a_call_that_no_policy_was_asked_about_stays_sent_back() {
+    let mut log = Log::new();
+    let mail = Made::new("mail.send", json!({ "to": "a@b.example" }));
+    log.refused(&mail.stopped("ask", "justification", "invalid_arguments"));
+    let report = log.replayed(&rule("all", "allow", "{}"));
+    assert_eq!((report.judged, report.now.ask, report.now.hold), (1, 1, 0));
+}
+
 #[test]
 fn a_draft_that_observes_is_judged_as_if_it_were_enforced() {
     let mut log = Log::new();
@@ -582,8 +592,12 @@ fn what_no_rule_releases_is_refused_with_the_reason() {
             .stopped("hold", "floor", "floor_hold"),
     );
     let held = log.refused(&write("/a").stopped("hold", "rule", "approval_required"));
+    let mut both = write("/a").stopped("hold", "flow", "untrusted_influence");
+    both.checks = json!([check("floor", "hold", "floor_hold"), both.checks[0]]);
+    let both = log.refused(&both);
     let of = |id: &str| propose_allow_rules(&set, log.history.find(id).unwrap());
     assert_eq!(of(&tainted), Err(NotAllowable::Tainted));
+    assert_eq!(of(&both), Err(NotAllowable::TaintedEffects));
     assert!(matches!(of(&mode), Err(NotAllowable::OtherCheck(_))));
     assert_eq!(of(&done), Err(NotAllowable::NotStopped));
     assert!(of(&floor).unwrap().needs_standing_approval);

@@ -106,6 +106,41 @@ pub(super) fn text_repeats(blocks: &[Value], structured: &Value) -> bool {
         })
 }
 
+/// True if the blocks are texts that repeat the rows of a structured value: one with their list, or
+/// one for each row.
+pub(super) fn texts_repeat_rows(blocks: &[Value], structured: &Value) -> bool {
+    let rows = match structured {
+        Value::Array(rows) => rows,
+        Value::Object(fields) => {
+            let mut lists = fields.values().filter_map(Value::as_array);
+            match (lists.next(), lists.next()) {
+                (Some(rows), None) => rows,
+                _ => return false,
+            }
+        }
+        _ => return false,
+    };
+    let texts: Option<Vec<&str>> =
+        blocks.iter().map(|block| block.get("text").and_then(Value::as_str)).collect();
+    let Some(texts) = texts else { return false };
+    let bytes: usize = texts.iter().map(|text| text.len()).sum();
+    let is_json = |text: &str, value: &Value| {
+        text == value.as_str().unwrap_or_default()
+            || serde_json::from_str::<Value>(text).is_ok_and(|read| read == *value)
+    };
+    bytes <= MAX_COMPARED_BYTES
+        && match texts.as_slice() {
+            [] => false,
+            [text] if serde_json::from_str::<Vec<Value>>(text).is_ok_and(|read| read == *rows) => {
+                true
+            }
+            texts => {
+                texts.len() == rows.len()
+                    && texts.iter().zip(rows).all(|(text, row)| is_json(text, row))
+            }
+        }
+}
+
 /// True if the structured value is an object with one field that contains this text.
 pub(super) fn wraps_text(structured: &Value, text: &str) -> bool {
     structured.as_object().is_some_and(|fields| {
@@ -145,6 +180,22 @@ mod tests {
             assert!(!text_repeats(&[block.clone(), block], &structured), "two blocks");
         }
         assert!(!text_repeats(&[], &json!({})));
+    }
+
+    #[test]
+    fn texts_repeat_rows_as_their_list_or_one_by_one() {
+        let rows = json!([{ "a": 1 }, { "a": 2 }]);
+        let one_by_one = [text("{\"a\": 1}"), text("{\"a\":2}")];
+        for structured in [rows.clone(), json!({ "rows": rows, "rowCount": 2 })] {
+            assert!(texts_repeat_rows(&[text(&rows.to_string())], &structured));
+            assert!(texts_repeat_rows(&one_by_one, &structured));
+            assert!(!texts_repeat_rows(&one_by_one[..1], &structured));
+            assert!(!texts_repeat_rows(&[text("two rows")], &structured));
+            assert!(!texts_repeat_rows(&[], &structured));
+        }
+        let two_lists = json!({ "rows": rows, "columns": [] });
+        assert!(!texts_repeat_rows(&one_by_one, &two_lists));
+        assert!(texts_repeat_rows(&[text("a"), text("b")], &json!({ "result": ["a", "b"] })));
     }
 
     #[test]

@@ -107,6 +107,10 @@ impl<'a> Masker<'a> {
         Self { redactor, value_redactor, may_pass_binary: !limits.is_tagged() }
     }
 
+    pub(super) fn redactor(&self) -> &'a Redactor {
+        self.redactor
+    }
+
     /// Masks a text: values under telling field names if it is JSON, then everything that a rule
     /// matches.
     pub(crate) fn text(&mut self, text: &str) -> String {
@@ -299,7 +303,11 @@ impl<'a> Masker<'a> {
 
     /// All counts by kind of warning, and the note that explains the masks to the model.
     pub(super) fn into_counts(self) -> (BTreeMap<String, u64>, Option<String>) {
-        let meaning = if self.redactor.has_masks() { MASKS_ARE_VALUES } else { VALUES_ARE_HIDDEN };
+        let meaning = match self.redactor.has_masks() {
+            true if self.redactor.is_out_of_masks() => SOME_MASKS_ARE_VALUES,
+            true => MASKS_ARE_VALUES,
+            false => VALUES_ARE_HIDDEN,
+        };
         let line = mask_summary(&self.value_redactor.masked, meaning);
         let mut counts = BTreeMap::new();
         for (kind, n) in &self.value_redactor.masked {
@@ -317,6 +325,9 @@ impl<'a> Masker<'a> {
 
 /// The note for numbered masks.
 const MASKS_ARE_VALUES: &str = "A mask in an argument stands for its value.";
+/// The note for numbered masks once the run has no more of them.
+const SOME_MASKS_ARE_VALUES: &str = "A numbered mask in an argument stands for its value; \
+    `[REDACTED]` stands for none, since this run has no numbers left.";
 /// The note for plain masks.
 const VALUES_ARE_HIDDEN: &str = "The values are not shown.";
 

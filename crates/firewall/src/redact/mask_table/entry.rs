@@ -89,6 +89,12 @@ impl MaskEntry {
         self.value = Some(Zeroizing::new(text.to_owned()));
     }
 
+    /// The value with what it was taken for.
+    pub(super) fn to_value(&self) -> Option<ValueToMask<'_>> {
+        let text = self.value.as_ref()?;
+        Some(ValueToMask { kind: &self.kind, family: self.family, form: self.form, text })
+    }
+
     pub(super) fn forget_value(&mut self) {
         self.value = None;
     }

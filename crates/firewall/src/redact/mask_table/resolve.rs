@@ -32,7 +32,8 @@ pub struct UnknownMask {
 /// The arguments of a call with masks replaced by values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResolvedArguments {
-    /// The resolved arguments, if they contained a mask; the exact bytes that were masked.
+    /// The resolved arguments, if they contained a mask, with the exact bytes that were masked; or
+    /// an escape as which the run showed a hidden character.
     pub arguments: Option<Value>,
     /// The masks that were resolved, each once.
     pub resolved: Vec<MaskedValue>,
@@ -100,7 +101,7 @@ impl MaskTable {
 }
 
 impl State {
-    fn entry(&self, mask: &str) -> Option<&MaskEntry> {
+    pub(super) fn entry(&self, mask: &str) -> Option<&MaskEntry> {
         self.by_mask.get(mask).and_then(|place| self.entries.get(*place))
     }
 
@@ -154,7 +155,7 @@ fn json_escaped(text: &str) -> String {
 
 /// Replaces each mask for which `value` returns a replacement. It gets the mask, its range, and the
 /// offset from which the text is still unchanged; it returns the range to replace and the text.
-fn replace_masks(
+pub(super) fn replace_masks(
     text: &str,
     mut value: impl FnMut(&str, Range<usize>, usize) -> Option<(Range<usize>, String)>,
 ) -> Cow<'_, str> {
@@ -245,6 +246,16 @@ impl<'a> Resolver<'a> {
     }
 
     fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        match self.state.escaped.put_back(text) {
+            Cow::Borrowed(text) => self.unmasked(text),
+            Cow::Owned(text) => {
+                self.changed = true;
+                Cow::Owned(self.unmasked(&text).into_owned())
+            }
+        }
+    }
+
+    fn unmasked<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         replace_masks(text, |mask, range, from| {
             let entry = self.state.entry(mask);
             let Some((entry, unquoted)) =

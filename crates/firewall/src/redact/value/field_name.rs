@@ -13,9 +13,12 @@ pub(crate) struct FieldName<'k> {
 
 impl<'k> FieldName<'k> {
     /// Why a value under this name is never shown; `None` if it may be. Null, true and false are
-    /// never secrets.
+    /// never secrets, and neither are counts of values.
     pub(crate) fn hides_value(self, value: &Value) -> Option<HiddenBy> {
-        self.meaning.hidden_by.filter(|_| !matches!(value, Value::Null | Value::Bool(_)))
+        let counts = |aggregate| self.name.starts_with(aggregate);
+        let is_count = || value.is_number() && ["count(", "distinct("].into_iter().any(counts);
+        let is_public = matches!(value, Value::Null | Value::Bool(_)) || is_count();
+        self.meaning.hidden_by.filter(|_| !is_public)
     }
 
     /// Classifies a name.
