@@ -236,6 +236,19 @@ fn hints_are_those_of_the_contract_whatever_the_server_says() {
 }
 
 #[test]
+fn a_required_argument_that_has_a_default_is_filled_in() {
+    let folder = folder(&[("s", "told")], PROXY, "");
+    let text = json!({"type": "string", "default": "by default"});
+    let tools = json!([{"name": "echo", "description": "Echoes a text.", "inputSchema":
+        {"type": "object", "required": ["text"], "properties": {"text": text}}}]);
+    folder.write("files/mark", &tools.to_string());
+    let mut client = Client::open(&folder);
+    let (is_error, body) = client.call("s__echo", json!({}));
+    assert!(!is_error && shown(&body).contains("by default"), "{body}");
+    client.finish();
+}
+
+#[test]
 fn names_without_a_prefix_need_one_server() {
     let folder = folder(&[("a", "good"), ("b", "good")], UNPREFIXED, "");
     let ended = Client::start(&folder).end();

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use weaver_agent_kernel::{Kernel, Ports, Registry, Settings};
+use weaver_agent_kernel::{Kernel, Ports, Registry, Repairs, Settings};
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::precondition::LocalPreconditions;
 use weaver_firewall::handle::HandleBudget;
@@ -110,6 +110,8 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         placeholders: config.placeholders,
         view_mode: ResponseMode::Auto,
         frame_budget: frame_budget(config),
+        // Some generators of schemas call an argument required although it has a default.
+        repairs: Repairs { fill: true, ..Repairs::none() },
         ..Settings::default()
     };
     let accepted = policy.high_water_batch(&settings.tenant, ledger.as_ref())?;
