@@ -266,6 +266,9 @@ pub(super) struct Sign {
 pub(super) struct TraceArgs {
     #[command(subcommand)]
     pub(super) command: Option<TraceCommand>,
+    /// Which calls (see `list --help`); today's without a term
+    #[arg(value_name = "TERM", value_parser = ask::parse_term)]
+    pub(super) terms: Vec<String>,
     /// The configuration; the default is the nearest weaver.toml, or your own
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,

@@ -36,7 +36,8 @@ use super::{Exit, Failure};
 
 pub(super) fn run(args: TraceArgs) -> Result<Exit, Failure> {
     let Some(command) = args.command else {
-        return last_day::run(args.config.as_deref(), args.store.as_deref(), args.output.format());
+        let (config, store) = (args.config.as_deref(), args.store.as_deref());
+        return last_day::run(config, store, &args.terms, args.output.format());
     };
     match command {
         TraceCommand::List(args) => list::run(&args),

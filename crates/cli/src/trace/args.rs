@@ -19,6 +19,14 @@ outcome: success failure partial unknown; verdict: allow ask hold deny; label: p
 confidential restricted trusted untrusted. `weaver reasons` lists the reasons,
 docs/reference/events.md the events.";
 
+/// A term of `weaver trace` itself. Anything without a colon is taken for a misspelt subcommand.
+pub(crate) fn parse_term(text: &str) -> Result<String, String> {
+    match text.contains(':') {
+        true => Ok(text.to_owned()),
+        false => Err("neither a subcommand nor a term such as since:1h".to_owned()),
+    }
+}
+
 /// The ledger to query.
 #[derive(Debug, Args)]
 pub(crate) struct Store {

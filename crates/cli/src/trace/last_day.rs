@@ -1,6 +1,6 @@
-//! `weaver trace` without arguments: the calls of the last day, one a line.
+//! `weaver trace` without a subcommand: the calls of the last day, or of the terms, one a line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -44,6 +44,10 @@ struct Call {
     id: String,
     tool: String,
     status: CallStatus,
+    /// What it was called with, as `name: value`.
+    arguments: String,
+    /// The client of its run, if the log tells it.
+    client: String,
     why: String,
     /// The verdict under a policy that only observes, if it differs.
     would_have: Option<String>,
@@ -82,7 +86,15 @@ impl LastDay {
         let now = SystemClock::default().now();
         let day = i64::try_from(ONE_DAY.as_micros()).unwrap_or(i64::MAX);
         let since = Timestamp::from_micros(now.micros().saturating_sub(day));
-        let filter = EventFilter::default().within(Some(since), None);
+        Self::matching(reader, EventFilter::default().within(Some(since), None), locale)
+    }
+
+    /// The calls with events that match the filter.
+    fn matching(
+        reader: &Reader,
+        filter: EventFilter,
+        locale: LocaleCode,
+    ) -> Result<Self, QueryError> {
         let mut question = LogQuery { limit: 1_000, ..LogQuery::newest(filter) };
         let mut events = Vec::new();
         let mut is_truncated = true;
@@ -99,7 +111,11 @@ impl LastDay {
         }
         let mut calls: Vec<Call> = Vec::new();
         let mut indexes: BTreeMap<String, usize> = BTreeMap::new();
+        let mut clients: BTreeMap<&str, String> = BTreeMap::new();
         for facts in events.iter().rev() {
+            if facts.kind() == Some(EventKind::RunStarted) {
+                clients.extend(facts.run().zip(facts.client()));
+            }
             // Viewing a stored result again is no call of its tool.
             let Some(id) = facts.call().filter(|_| facts.kind() != Some(EventKind::HandleResolved))
             else {
@@ -111,7 +127,12 @@ impl LastDay {
             });
             if let Some(call) = calls.get_mut(index) {
                 call.apply_event(facts);
+                let client = facts.run().and_then(|run| clients.get(run));
+                client.unwrap_or(&String::new()).clone_into(&mut call.client);
             }
+        }
+        if clients.values().collect::<BTreeSet<_>>().len() < 2 {
+            calls.iter_mut().for_each(|call| call.client.clear());
         }
         calls.retain(|call| !call.tool.is_empty());
         Ok(Self { calls, is_truncated, locale })
@@ -189,6 +210,9 @@ impl Call {
             let tool = if tool.starts_with(HANDLE_PREFIX) { "tool_view" } else { tool };
             tool.clone_into(&mut self.tool);
         }
+        if let Some(arguments) = facts.text(&["arguments", "text"]) {
+            self.arguments = arguments_line(arguments);
+        }
         if let Some((verdict, reason)) = facts.not_enforced() {
             let word = match verdict {
                 "ask" => "sent back",
@@ -246,19 +270,38 @@ impl Call {
         let why = escape::shorten(&escape::line(&why), MAX_TEXT_CHARS).into_owned();
         let why = if why.is_empty() { why } else { output::dim(&format!("  {why}")) };
         let id = output::dim(&escape::line(&self.id));
-        format!("{time}  {word}  {tool:<tool_width$}  {id}{why}\n")
+        let arguments = [self.arguments.as_str(), self.client.as_str()];
+        let arguments = arguments.into_iter().filter(|text| !text.is_empty());
+        let arguments: String = arguments.map(|text| format!("  {}", escape::line(text))).collect();
+        format!("{time}  {word}  {tool:<tool_width$}  {id}{arguments}{why}\n")
     }
 
     fn json(&self) -> Value {
         json!({ "at": self.at.map(|at| at.rfc3339()), "call": self.id, "capability": self.tool,
-            "fate": self.status.word(), "reason": self.why, "would_have": self.would_have })
+            "arguments": self.arguments, "client": self.client, "fate": self.status.word(), "reason": self.why, "would_have": self.would_have })
     }
 }
 
-/// Prints the last day of a ledger. Times are in UTC, as in the log.
+/// Arguments as `name: value`, shortened.
+fn arguments_line(text: &str) -> String {
+    let line = match serde_json::from_str(text) {
+        Ok(Value::Object(fields)) => {
+            let plain =
+                |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let fields = fields.iter().map(|(name, value)| format!("{name}: {}", plain(value)));
+            fields.collect::<Vec<_>>().join(", ")
+        }
+        _ => text.to_owned(),
+    };
+    escape::shorten(&escape::line(&line), MAX_TEXT_CHARS).into_owned()
+}
+
+/// Prints the last day of a ledger, or the calls that match the terms. Times are in UTC, as in the
+/// log.
 pub(super) fn run(
     named: Option<&Path>,
     store: Option<&Path>,
+    terms: &[String],
     format: OutputFormat,
 ) -> Result<Exit, Failure> {
     let (store, locale) = match store {
@@ -269,7 +312,11 @@ pub(super) fn run(
         }
     };
     let reader = super::open_ledger(&store)?;
-    let today = LastDay::of(&reader, locale).map_err(|error| super::log::failed(&store, error))?;
+    let today = match terms {
+        [] => LastDay::of(&reader, locale),
+        terms => LastDay::matching(&reader, super::log::parse_filter(terms)?, locale),
+    };
+    let today = today.map_err(|error| super::log::failed(&store, error))?;
     if format == OutputFormat::Json {
         for call in &today.calls {
             output::json(&call.json())?;
@@ -283,6 +330,19 @@ pub(super) fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_says_what_a_call_was_made_with() {
+        for (arguments, line) in [
+            (r#"{"path":"/a/b","limit":3}"#, "limit: 3, path: /a/b"),
+            (r#"{"text":"two\nlines"}"#, "text: two\\nlines"),
+            ("cut off", "cut off"),
+            ("{}", ""),
+        ] {
+            assert_eq!(arguments_line(arguments), line);
+        }
+        assert_eq!(arguments_line(&"x".repeat(80)).chars().count(), MAX_TEXT_CHARS);
+    }
 
     #[test]
     fn counts_and_days_are_written_for_the_people_of_the_configuration() {

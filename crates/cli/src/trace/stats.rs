@@ -79,14 +79,18 @@ fn stats_text(stats: &LogStats) -> String {
         row("  waited", format!("{mean} on average, {longest} at most"));
     }
     row("handles", format!("{} stored, {} later looks", stats.handles, stats.views));
+    // Tokens are counted only where a budget limits them.
+    let tokens = match stats.prompt_tokens {
+        0 => "tokens not counted".to_owned(),
+        tokens => format!("{tokens} tokens shown"),
+    };
     row(
         "budgets",
         format!(
-            "{} calls, {} retries, {} of execution, {} tokens shown",
+            "{} calls, {} retries, {} of execution, {tokens}",
             stats.tool_calls,
             stats.retries,
             seconds(stats.latency_us),
-            stats.prompt_tokens
         ),
     );
     out

@@ -2,13 +2,14 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::{
     Batch, Durability, Ledger, Namespace, NewEvent, RecordKey, RecordWrite,
 };
 use weaver_types::{CallId, EventKind, Tenant, Timestamp};
 
+use crate::client::{Client, folder};
 use crate::support::{Folder, weaver};
 
 const EVENTS: u64 = 12;
@@ -67,6 +68,35 @@ fn events_are_listed_and_shown() {
     assert_eq!(seqs(&["tail", "--json", "-n", "3"]), [9, 10, 11]);
     let text = trace(&folder, &["show", "11"]).out;
     assert!(text.contains("needle-11") && !text.contains('\u{1b}'), "{text}");
+}
+
+/// What a user asks of the log: what was called with what, by whom, and why something was stopped.
+#[test]
+fn the_log_says_what_a_call_was_made_with_and_by_which_client() {
+    let folder = folder(&[("s", "good")], "", "");
+    let mut client = Client::open(&folder);
+    let ask = |tool: &str| json!({ "capability": tool, "arguments": { "text": "about tea" } });
+    client.call("tool_execute", ask("s.echo"));
+    let (is_error, body) = client.call("tool_execute", ask("s.note"));
+    assert!(is_error, "it needs a justification: {body}");
+    client.finish();
+    let trace = |args: &[&str]| {
+        let config = folder.arg("weaver.toml");
+        let run = weaver(&[&["trace"], args, &["--config", &config]].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        run.out
+    };
+    let today = trace(&[]);
+    assert!(today.contains("text: about tea"), "{today}");
+    assert_eq!(trace(&["since:1h"]), today);
+    let echo = trace(&["since:1h", "capability:s.echo"]);
+    assert!(echo.contains("s.echo") && !echo.contains("s.note"), "{echo}");
+    let call = body["call"].as_str().unwrap();
+    let why = trace(&["why", call]);
+    assert!(why.contains("with {\"text\":\"about tea\"}"), "{why}");
+    assert!(why.contains("of test in mode"), "{why}");
+    let unknown = weaver(&["trace", "lst"]);
+    assert!(unknown.code == 2 && unknown.err.contains("subcommand"), "{unknown:?}");
 }
 
 #[test]

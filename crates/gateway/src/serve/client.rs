@@ -78,6 +78,11 @@ impl Client {
         self.principal.run_tracker.run_id().await
     }
 
+    /// Notes the name that the client gives itself, for the log.
+    pub(crate) fn note_name(&self, name: &str) {
+        self.principal.run_tracker.note_client_name(name);
+    }
+
     /// Records what the user said in the current run, as reported by a trusted host.
     pub(crate) async fn record_user_statements(&self, texts: &[String]) -> Result<(), ServeError> {
         self.principal.run_tracker.record_user_statements(&self.gateway.kernel, texts).await

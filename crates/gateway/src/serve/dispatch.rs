@@ -175,6 +175,9 @@ impl Session {
     /// Records what the user said, if the operator trusts the client to report it. Other clients'
     /// statements are ignored, which is recorded once.
     async fn record_user_statements(&self, client: &Client, params: &Map<String, Value>) {
+        if let Some(name) = user_statements::request_client_name(params) {
+            client.note_name(name);
+        }
         let Some(texts) = user_statements::from_request(params) else { return };
         let host = self.client_name.get().map(String::as_str);
         let host =
@@ -201,6 +204,7 @@ impl Session {
         if let Some(name) = user_statements::session_client_name(params) {
             // The first name stays: a session belongs to one client.
             let _ = self.client_name.set(name.to_owned());
+            client.note_name(name);
         }
         client.link.set_capabilities(params.get("capabilities"));
         let mut capabilities = feature_methods::server_capabilities(&client.gateway, Era::Legacy);

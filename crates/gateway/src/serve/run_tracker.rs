@@ -1,7 +1,7 @@
 //! Tracks the current run of one client. All its sessions share the run; idle time or an operator
 //! ends it, reconnecting does not.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
@@ -12,6 +12,7 @@ use weaver_types::{Clock, Principal, Random, RunContext, RunId, RunSettings, Tim
 use super::client_process::ClientKey;
 use super::current_run::CurrentRun;
 use super::error::ServeError;
+use super::message::excerpt;
 use super::result_budget::ResultBudget;
 
 /// Tracks the current run of one client of a principal.
@@ -19,6 +20,8 @@ pub(crate) struct RunTracker {
     factory: RunFactory,
     principal: Principal,
     client: ClientKey,
+    /// The name that the client gave itself.
+    client_name: OnceLock<String>,
     current: Mutex<Option<ActiveRun>>,
     /// The results that are kept for the client.
     pub(crate) kept_results: Arc<ResultBudget>,
@@ -66,7 +69,13 @@ impl RunTracker {
     /// A tracker without a run yet.
     pub(crate) fn new(factory: RunFactory, principal: Principal, client: ClientKey) -> Self {
         let (current, kept_results) = (Mutex::new(None), Arc::default());
-        Self { factory, principal, client, current, kept_results }
+        Self { factory, principal, client, client_name: OnceLock::new(), current, kept_results }
+    }
+
+    /// Notes the name that the client gives itself, which the start of its runs records. The first
+    /// one stays.
+    pub(crate) fn note_client_name(&self, name: &str) {
+        let _ = self.client_name.set(excerpt(name));
     }
 
     /// The client whose runs these are.
@@ -166,7 +175,10 @@ impl RunTracker {
     }
 
     fn begin(&self, now: Timestamp) -> Result<ActiveRun, ServeError> {
-        let run = self.factory.begin(&self.principal)?;
+        let mut run = self.factory.begin(&self.principal)?;
+        if let Some(name) = self.client_name.get() {
+            run.settings.metadata.insert("client".to_owned(), name.as_str().into());
+        }
         let last_written = Timestamp::default();
         Ok(ActiveRun {
             run,

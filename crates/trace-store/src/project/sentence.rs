@@ -18,10 +18,12 @@ pub(super) fn sentences(facts: &EventFacts) -> Vec<(StoryAspect, String)> {
     match kind {
         EventKind::RunStarted => vec![(StoryAspect::Run, run(facts))],
         EventKind::Routed => vec![(StoryAspect::Shortlist, shortlist(facts))],
-        EventKind::Refused => [goal(facts), Some((StoryAspect::Decision, decision(facts)))]
-            .into_iter()
-            .flatten()
-            .collect(),
+        EventKind::Refused => {
+            let asked_for = facts.text(&["arguments", "text"]);
+            let asked_for = asked_for.map(|text| format!("\nwith {text}")).unwrap_or_default();
+            let decision = (StoryAspect::Decision, format!("{}{asked_for}", decision(facts)));
+            goal(facts).into_iter().chain([decision]).collect()
+        }
         EventKind::Intent => intent(facts),
         EventKind::Outcome | EventKind::OutcomeUnknown => outcome(facts),
         EventKind::Late => vec![(StoryAspect::Other, late(facts))],
@@ -40,8 +42,9 @@ fn text_or_unknown<'f>(facts: &'f EventFacts, path: &[&str]) -> &'f str {
 
 fn run(facts: &EventFacts) -> String {
     let intent = facts.text(&["intent"]).map(|intent| format!(", for: {intent}"));
+    let client = facts.client().map(|client| format!(" of {client}")).unwrap_or_default();
     format!(
-        "the run of {} through agent {} in mode {}{}",
+        "the run of {} through agent {}{client} in mode {}{}",
         text_or_unknown(facts, &["principal"]),
         text_or_unknown(facts, &["run_agent"]),
         text_or_unknown(facts, &["safety_mode"]),

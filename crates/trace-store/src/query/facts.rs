@@ -152,6 +152,13 @@ impl EventFacts {
         Some((part("confidentiality")?, part("integrity")?))
     }
 
+    /// The name of the MCP client whose run starts here, as the client gave it.
+    #[must_use]
+    pub fn client(&self) -> Option<String> {
+        let metadata: Value = serde_json::from_str(self.text(&["metadata", "text"])?).ok()?;
+        metadata.get("client")?.as_str().map(str::to_owned)
+    }
+
     /// The agents of the event: of the run, and of the principal.
     #[must_use]
     pub fn agents(&self) -> BTreeSet<&str> {
