@@ -114,7 +114,7 @@ fn a_line_over_the_limit_is_passed_over() {
 fn wrong_arguments_are_asked_for_again_and_recorded() {
     let folder = good("");
     let mut client = Client::open(&folder);
-    for arguments in [json!({"text": 5}), json!({"txt": "a"}), json!([]), json!("a"), Value::Null] {
+    for arguments in [json!({"text": 5}), json!({"txt": "a"}), json!([]), json!("a")] {
         assert_eq!(client.refusal("good.echo", arguments), pair("ask", "invalid_arguments"));
     }
     let call = r#"{"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"tool_execute","arguments":{"capability":"good.echo","arguments":{"text":"a","text":"b"}}}}"#;
@@ -143,7 +143,7 @@ fn wrong_arguments_are_asked_for_again_and_recorded() {
     }
     client.finish();
     let refused = of_capability(&folder, "call.refused", "good.echo");
-    assert_eq!(refused.len(), 6, "{refused:?}");
+    assert_eq!(refused.len(), 5, "{refused:?}");
     assert!(refused.iter().all(|event| event["reason"] == "invalid_arguments"));
     assert_eq!(of_capability(&folder, "call.intent", "good.echo").len(), 0);
     assert_eq!(of_capability(&folder, "call.refused", "good.unheard")[0]["reason"], "not_found");

@@ -89,6 +89,8 @@ struct LoanLocks {
     folder: DaemonFolder,
     /// Only the holder of this lock starts a daemon.
     _start: File,
+    /// Held from before the daemon is asked until its lock is free again.
+    loan: Option<File>,
     daemon: Option<File>,
     /// Whether the daemon that lent the store takes it back.
     is_lent: bool,
@@ -98,6 +100,7 @@ impl Drop for LoanLocks {
     /// Gives the store back before others may start a daemon.
     fn drop(&mut self) {
         self.daemon = None;
+        self.loan = None;
         let deadline = Instant::now() + RETURN_TIMEOUT;
         while self.is_lent
             && Instant::now() < deadline
@@ -120,6 +123,7 @@ pub fn borrow_store(store: &Path) -> Result<StoreLoan, DaemonError> {
     }
     folder.prepare()?;
     let start = wait_for_lock(|| folder.try_start_lock())?;
+    let loan = wait_for_lock(|| folder.try_loan_lock())?;
     let is_lent = match connect(&folder, Purpose::Borrow) {
         Ok(connection) => {
             let is_lent = matches!(connection.welcome.outcome, WelcomeOutcome::Lending);
@@ -135,7 +139,8 @@ pub fn borrow_store(store: &Path) -> Result<StoreLoan, DaemonError> {
         Err(error) => return Err(error),
     };
     let daemon = wait_for_lock(|| folder.try_daemon_lock())?;
-    let locks = LoanLocks { folder, _start: start, daemon: Some(daemon), is_lent };
+    let locks =
+        LoanLocks { folder, _start: start, loan: Some(loan), daemon: Some(daemon), is_lent };
     Ok(StoreLoan { _locks: Some(locks) })
 }
 

@@ -87,6 +87,15 @@ impl DaemonFolder {
         try_lock(&self.folder.join("start.lock"))
     }
 
+    /// Takes the lock of a command that borrows the store, which it holds from before it asks until it
+    /// gives the store back; `None` while another command does.
+    ///
+    /// # Errors
+    /// [`DaemonError::Folder`].
+    pub(super) fn try_loan_lock(&self) -> Result<Option<File>, DaemonError> {
+        try_lock(&self.folder.join("loan.lock"))
+    }
+
     /// Whether a log of this size must be rotated.
     pub(super) fn is_log_large(bytes: u64) -> bool {
         bytes > MAX_LOG_BYTES

@@ -49,17 +49,13 @@ impl StoreClaim {
         let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
         let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
         self.daemon_lock = None;
-        // Until the command has taken the lock it is free, too.
-        let mut is_borrowed = false;
         loop {
-            match self.folder.try_daemon_lock()? {
-                None => is_borrowed = true,
-                // Who borrows holds the other lock; if it is free, the loan is over.
-                Some(lock) if is_borrowed || self.folder.try_start_lock()?.is_some() => {
-                    self.daemon_lock = Some(lock);
-                    return Ok(true);
-                }
-                Some(_) => {}
+            // However short the loan is: the command has held this lock since before it asked.
+            if self.folder.try_loan_lock()?.is_some()
+                && let Some(lock) = self.folder.try_daemon_lock()?
+            {
+                self.daemon_lock = Some(lock);
+                return Ok(true);
             }
             if self.inherited.is_none() && UnixStream::connect(self.folder.socket()).is_ok() {
                 return Err(DaemonError::Running);

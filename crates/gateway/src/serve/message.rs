@@ -42,6 +42,12 @@ pub(crate) fn outcome_unknown_error() -> RpcError {
     RpcError { data: Some(outcome_unknown_body()), ..error }
 }
 
+/// Whether a result may contain what a server said. A refusal does not.
+pub(crate) fn is_of_server(result: &Value) -> bool {
+    let verdict = result.pointer("/_meta/weaver~1verdict");
+    verdict.is_none_or(|verdict| verdict == "allow")
+}
+
 /// The answer in place of a result whose run has ended: shown in another run, it would not taint it.
 /// The result is stored, and viewing it taints the run.
 pub(crate) fn ended_run_error(result: &Value) -> RpcError {

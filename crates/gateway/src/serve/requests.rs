@@ -344,7 +344,9 @@ impl RequestTask {
             return Err(RpcError::new(code::INTERNAL, "the request failed internally"));
         };
         match (outcome, run) {
-            (Ok(result), Some(run)) if !self.client.is_in_run(&run).await => {
+            (Ok(result), Some(run))
+                if message::is_of_server(&result) && !self.client.is_in_run(&run).await =>
+            {
                 Err(message::ended_run_error(&result))
             }
             (outcome, _) => outcome,

@@ -161,6 +161,9 @@ impl Task {
         }
         self.state.send_if_modified(|state| {
             let Some(TaskOutcome { result: Ok(result), .. }) = &state.outcome else { return false };
+            if !message::is_of_server(result) {
+                return false;
+            }
             let result = Err(message::ended_run_error(result));
             state.outcome = Some(TaskOutcome { result, kept: None });
             state.status = TaskStatus::Failed;
