@@ -42,9 +42,11 @@ pub(crate) fn outcome_unknown_error() -> RpcError {
     RpcError { data: Some(outcome_unknown_body()), ..error }
 }
 
-/// Whether a result may contain what a server said. A refusal does not.
+/// Whether a result may contain what a server said. A refusal does not. Its verdict is in our own
+/// body, unless that was moved to `_meta`; the result of a server always has it there.
 pub(crate) fn is_of_server(result: &Value) -> bool {
-    let verdict = result.pointer("/_meta/weaver~1verdict");
+    let own_body = || result.pointer("/structuredContent/verdict");
+    let verdict = result.pointer("/_meta/weaver~1verdict").or_else(own_body);
     verdict.is_none_or(|verdict| verdict == "allow")
 }
 
@@ -305,6 +307,16 @@ mod tests {
         for text in ["[1]", "a", "{\"a\": 1, \"a\": 2}"] {
             assert_eq!(tool_arguments(Some(json!(text))), json!(text), "is refused as a text");
         }
+    }
+
+    #[test]
+    fn a_refusal_says_nothing_of_a_server() {
+        let moved = json!({ "_meta": { "weaver/verdict": "deny" } });
+        let whole = json!({ "structuredContent": { "verdict": "hold" } });
+        assert!(!is_of_server(&moved) && !is_of_server(&whole));
+        let imitation = json!({ "structuredContent": { "verdict": "hold" },
+            "_meta": { "weaver/verdict": "allow" } });
+        assert!(is_of_server(&imitation) && is_of_server(&json!({})));
     }
 
     #[test]

@@ -123,6 +123,11 @@ impl ReceiverSearch<'_> {
     }
 }
 
+/// Whether a name has digits and no letters, as the number of an account.
+fn is_number_like(name: &str) -> bool {
+    name.chars().any(char::is_numeric) && !name.chars().any(char::is_alphabetic)
+}
+
 /// Whether a member of this name that no schema declares may say who gets the call.
 fn addresses_somebody(name: &str) -> bool {
     matches!(
@@ -199,7 +204,7 @@ impl<'a> ProvenanceCheck<'a> {
                     // At a strict sink a number is a key, whatever the argument is called.
                     let is_key = in_map
                         || self.user_words_only
-                            && !name.chars().any(char::is_alphabetic)
+                            && is_number_like(name)
                             && self.is_critical(at, argument_name(at));
                     if is_key && !critical::is_field_name(name) && !self.declares(at, name) {
                         let receiver = Value::String(name.clone());
