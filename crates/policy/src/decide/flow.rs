@@ -9,6 +9,7 @@
 
 mod masked_values;
 mod provenance_check;
+mod receiver_search;
 
 use std::borrow::Cow;
 
@@ -31,7 +32,7 @@ pub(super) fn check_flow(set: &PolicySet, query: &PolicyQuery<'_>, out: &mut Vec
         return;
     }
     masked_values::check(query, out);
-    if capability.sink() == SinkKind::None || provenance_check::has_no_receiver(query) {
+    if capability.sink() == SinkKind::None || receiver_search::has_no_receiver(query) {
         return;
     }
     let label = &label_with_masked_values(query, label);
