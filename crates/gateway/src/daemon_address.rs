@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 /// The longest socket path that every Unix accepts: macOS allows 104 bytes including the
 /// terminator.
-const MAX_SOCKET_PATH_BYTES: usize = 103;
+pub(crate) const MAX_SOCKET_PATH_BYTES: usize = 103;
 const SOCKET_NAME: &str = "d.sock";
 
 /// The folder of a daemon, next to its store.

@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(folder.socket(), Path::new("/srv/w/ledger.db.run/d.sock"));
         let long = PathBuf::from(format!("/srv/{}/ledger.db", "x".repeat(120)));
         let folder = DaemonFolder::of_store(&long);
-        assert!(folder.socket().as_os_str().len() <= 103);
+        assert!(folder.socket().as_os_str().len() <= daemon_address::MAX_SOCKET_PATH_BYTES);
         assert_eq!(folder, DaemonFolder::of_store(&long));
         assert_ne!(
             folder.socket(),

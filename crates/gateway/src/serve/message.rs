@@ -36,8 +36,16 @@ pub(crate) fn outcome_unknown_result() -> Value {
     })
 }
 
-/// The same for a call that is answered with an error.
-pub(crate) fn outcome_unknown_error() -> RpcError {
+/// The answer to a request of this method whose outcome is unknown, because the gateway ends first.
+pub(crate) fn cut_off_outcome(method: &str) -> Result<Value, RpcError> {
+    match method {
+        "tools/call" => Ok(outcome_unknown_result()),
+        _ => Err(outcome_unknown_error()),
+    }
+}
+
+/// The error in place of such a result, where a request is answered with an error.
+fn outcome_unknown_error() -> RpcError {
     let error = RpcError::new(code::REFUSED, OUTCOME_UNKNOWN);
     RpcError { data: Some(outcome_unknown_body()), ..error }
 }

@@ -254,7 +254,7 @@ impl RequestTask {
                 }
                 () = self.cancellation.cut_off.cancelled(), if is_call => {
                     call.abandon().await;
-                    return self.answer(&id, cut_off_outcome(&method)).await;
+                    return self.answer(&id, message::cut_off_outcome(&method)).await;
                 }
                 slow = task_calls::next_slow(&mut task) => {
                     match self.client.link.tasks.add(&slow) {
@@ -391,12 +391,4 @@ struct CallFollowers {
     task: Option<Arc<Task>>,
     /// The stream of the answer, where the client reads notifications on it too.
     stream: Option<WeakSender<Vec<u8>>>,
-}
-
-/// The answer to a call whose outcome is unknown, because the gateway ends first.
-fn cut_off_outcome(method: &str) -> Result<Value, RpcError> {
-    match method {
-        "tools/call" => Ok(message::outcome_unknown_result()),
-        _ => Err(message::outcome_unknown_error()),
-    }
 }

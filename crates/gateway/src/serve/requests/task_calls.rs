@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::{CallFollowers, RequestTask, cut_off_outcome};
+use super::{CallFollowers, RequestTask};
 use crate::serve::message::{self, Request, RpcError, code};
 use crate::serve::parked_calls::{self, CallStep, RequestIdentity, RunningCall};
 use crate::serve::progress_notification;
@@ -105,7 +105,7 @@ impl RequestTask {
             }
             () = self.cancellation.cut_off.cancelled() => {
                 call.abandon().await;
-                cut_off_outcome("tools/call")
+                message::cut_off_outcome("tools/call")
             }
         };
         task.finish(outcome);
