@@ -12,7 +12,8 @@ use weaver_types::{Capability, RunId};
 
 use super::ManagedServer;
 use super::dedicated_instance::{ApprovedItem, is_same_list, unlisted_features};
-use super::instances::{ItemInstanceSource, PrimaryInstance, ServingInstance};
+use super::instance_source::ItemInstanceSource;
+use super::instances::{PrimaryInstance, ServingInstance};
 use super::listing_context::ListingObserver;
 use crate::serve::instance_id::InstanceId;
 use crate::serve::server_events::{InstanceRef, Notice};

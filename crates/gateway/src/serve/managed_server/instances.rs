@@ -14,30 +14,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use weaver_agent_kernel::{AuthorizedCall, DriverError};
+use weaver_agent_kernel::DriverError;
 use weaver_drivers::mcp::{LogLevel, Upstream, UpstreamConfig};
-use weaver_drivers::{InstanceSource, ServerInstance};
-use weaver_types::{BoxFuture, PrincipalId, RunId, UpstreamName};
+use weaver_types::{PrincipalId, RunId, UpstreamName};
 
-use super::ManagedServerContext;
-use super::dedicated_instance::{ApprovedItem, DedicatedInstance};
-use crate::config::{self, InstanceSharing};
+use super::dedicated_instance::DedicatedInstance;
+use super::instance_config::ConfigureInstance;
+use crate::config::InstanceSharing;
 use crate::serve::audience::Audience;
 use crate::serve::instance_id::InstanceId;
 use crate::serve::instance_key::InstanceKey;
 use crate::serve::run_clients::RunClients;
-use crate::serve::server_events::{InstanceRef, ServerEvents};
-use crate::serve::upstream_config::{InstanceOwner, upstream_config_for};
+use crate::serve::server_events::ServerEvents;
 
 /// The most dedicated instances of a server.
 const MAX_DEDICATED: usize = 64;
-/// How long a call waits for its instance to start.
-const MAX_START_WAIT: Duration = Duration::from_secs(25);
 /// The longest idle time of an instance that serves a folder.
 const MAX_IDLE: Duration = Duration::from_secs(30 * 60);
-
-/// Makes the configuration of a dedicated instance.
-type ConfigureInstance = Box<dyn Fn(&InstanceKey, InstanceId) -> UpstreamConfig + Send + Sync>;
 
 /// What instances are made from: the server, how clients share it, and the registries that
 /// instances report to.
@@ -50,32 +43,10 @@ pub(crate) struct InstancesContext<'a> {
     pub(crate) clients: &'a RunClients,
 }
 
-/// Makes the configurations of dedicated instances: with the folder of their clients, and their
-/// login.
-pub(super) fn dedicated_config_factory(
-    config: &config::UpstreamSettings,
-    shared: &ManagedServerContext<'_>,
-) -> ConfigureInstance {
-    let (config, gateway_config) = (config.clone(), Arc::clone(shared.gateway_config));
-    let (launcher, redactor) = (shared.launcher.clone(), shared.redactor.clone());
-    let (events, clients) = (shared.events.clone(), shared.connected_clients.run_clients.clone());
-    Box::new(move |key, id| {
-        let gateway = InstanceOwner::gateway(&gateway_config);
-        let (folder, principal) = match key {
-            InstanceKey::Run(run) => (gateway.folder, clients.principal_of(run)),
-            InstanceKey::Folder(folder) => (folder.as_path(), gateway.principal.cloned()),
-        };
-        let owner = InstanceOwner { folder, principal: principal.as_ref() };
-        let connection = upstream_config_for(owner, &config, &gateway_config, &launcher);
-        let connection = UpstreamConfig { redactor: Some(redactor.clone()), ..connection };
-        events.attach(InstanceRef { server: config.name.clone(), id }, None, connection)
-    })
-}
-
 /// The instances of one server.
 pub(crate) struct Instances {
-    server: UpstreamName,
-    events: ServerEvents,
+    pub(super) server: UpstreamName,
+    pub(super) events: ServerEvents,
     sharing: InstanceSharing,
     login_owner: Option<PrincipalId>,
     clients: RunClients,
@@ -107,14 +78,6 @@ struct PrimaryOwner {
     usage_token: Arc<()>,
 }
 
-/// Chooses the instance for the calls of one tool or feature.
-pub(super) struct ItemInstanceSource {
-    pub(super) instances: Arc<Instances>,
-    pub(super) item: Arc<ApprovedItem>,
-    /// The connection of the primary instance on which it was listed.
-    pub(super) generation: u64,
-}
-
 /// The instance that serves a client.
 pub(super) enum ServingInstance {
     Primary,
@@ -131,12 +94,12 @@ pub(super) struct InstanceLease {
 }
 
 /// The instance for a call, and the idle one that was evicted for it.
-struct Acquisition {
-    instance: AcquiredInstance,
-    evicted: Option<Arc<DedicatedInstance>>,
+pub(super) struct Acquisition {
+    pub(super) instance: AcquiredInstance,
+    pub(super) evicted: Option<Arc<DedicatedInstance>>,
 }
 
-enum AcquiredInstance {
+pub(super) enum AcquiredInstance {
     /// The primary, with the usage token of its owner.
     Primary(PrimaryInstance, Option<Arc<()>>),
     Dedicated(Arc<DedicatedInstance>),
@@ -255,7 +218,7 @@ impl Instances {
             && !table.dedicated.contains_key(&key)
     }
 
-    fn key_for(&self, run: &RunId) -> Option<InstanceKey> {
+    pub(super) fn key_for(&self, run: &RunId) -> Option<InstanceKey> {
         match self.sharing {
             InstanceSharing::All => None,
             InstanceSharing::Client => Some(InstanceKey::Run(run.clone())),
@@ -352,7 +315,7 @@ impl Instances {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = level;
     }
 
-    fn acquire(&self, key: Option<InstanceKey>) -> Result<Acquisition, DriverError> {
+    pub(super) fn acquire(&self, key: Option<InstanceKey>) -> Result<Acquisition, DriverError> {
         let Some(key) = key else {
             return Ok(AcquiredInstance::Primary(self.primary(), None).into());
         };
@@ -413,39 +376,4 @@ impl InstanceTable {
 /// stays unused under the lock.
 fn is_in_use<T>(shared: &Arc<T>) -> bool {
     Arc::strong_count(shared) > 1
-}
-
-impl InstanceSource for ItemInstanceSource {
-    fn instance(
-        &self,
-        call: &AuthorizedCall,
-    ) -> BoxFuture<'static, Result<ServerInstance, DriverError>> {
-        let choice = self.instances.acquire(self.instances.key_for(call.run_id()));
-        let caller = self.instances.events.current_caller(&self.instances.server);
-        let (item, generation) = (Arc::clone(&self.item), self.generation);
-        let primary = self.instances.primary().upstream;
-        let call_timeout = primary.config().limits.call_timeout.min(call.timeout());
-        let max_wait = MAX_START_WAIT.min(call_timeout * 3 / 4);
-        Box::pin(async move {
-            let Acquisition { instance, evicted } = choice?;
-            if let Some(evicted) = evicted {
-                tokio::spawn(async move { evicted.upstream.close().await });
-            }
-            match instance {
-                AcquiredInstance::Primary(PrimaryInstance { upstream, .. }, usage_token) => {
-                    let primary = ServerInstance::new(upstream, Some(generation)).called_by(caller);
-                    Ok(match usage_token {
-                        Some(usage_token) => primary.guarded(usage_token),
-                        None => primary,
-                    })
-                }
-                AcquiredInstance::Dedicated(dedicated) => {
-                    let generation = dedicated.generation_for(item, max_wait).await?;
-                    let upstream = Arc::clone(&dedicated.upstream);
-                    let instance = ServerInstance::new(upstream, Some(generation));
-                    Ok(instance.called_by(caller).guarded(dedicated))
-                }
-            }
-        })
-    }
 }
