@@ -11,9 +11,9 @@ pub mod gateway;
 mod provider;
 mod suite;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use xshell::Shell;
 
 use self::gateway::RunningGateway;
@@ -51,6 +51,9 @@ pub struct Args {
     /// Where the server itself serves; its results are compared with the gateway's.
     #[arg(long, value_name = "URL", requires = "url")]
     pub fixture: Option<String>,
+    /// Start this program as the gateway instead of building one.
+    #[arg(long, value_name = "FILE", conflicts_with = "url")]
+    pub weaver: Option<PathBuf>,
     /// Run the scenarios of this revision only.
     #[arg(long, value_name = "REVISION")]
     pub revision: Option<String>,
@@ -94,8 +97,13 @@ fn revisions(args: &Args) -> Vec<&str> {
 /// Runs the scenarios with the gateway as a server; returns how many fail only through it.
 fn run_server_scenarios(sh: &Shell, args: &Args, suite: &Suite, target: &Path) -> Result<usize> {
     let folder = target.join("conformance");
-    let weaver = gateway::built_program(target, "weaver");
-    if args.url.is_none() {
+    let weaver = match &args.weaver {
+        Some(file) => {
+            file.canonicalize().with_context(|| format!("cannot find {}", file.display()))?
+        }
+        None => gateway::built_program(target, "weaver"),
+    };
+    if args.url.is_none() && args.weaver.is_none() {
         process::run(process::cargo(sh).args(["build", "-p", "weaver-cli", "--bin", "weaver"]))?;
     }
     let mut failed = 0;
