@@ -48,7 +48,7 @@ pub struct ToolReturnSchema {
 /// use weaver_types::{SafetyClass, ToolSpec};
 ///
 /// let spec = ToolSpec::new("notes.search", "Search notes").describe("Finds notes by words.");
-/// assert_eq!((spec.max_retries, spec.timeout_ms, spec.idempotent), (2, 5_000, true));
+/// assert_eq!((spec.max_retries, spec.timeout_ms, spec.idempotent), (2, 5_000, None));
 /// assert_eq!(spec.build()?.class(), SafetyClass::ReadOnly);
 /// # Ok::<(), weaver_types::ToolSpecError>(())
 /// ```
@@ -68,9 +68,10 @@ pub struct ToolSpec {
     /// Its effects, if declared in addition to the class; they must belong to that class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
-    /// Whether it is safe to call again; default true.
-    #[serde(default = "yes")]
-    pub idempotent: bool,
+    /// Whether it is safe to call again, so that a call whose answer was lost is repeated. By
+    /// default only what writes nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotent: Option<bool>,
     /// Arguments.
     #[serde(default)]
     pub args_schema: Vec<ToolArgSchema>,
@@ -92,7 +93,7 @@ pub struct ToolSpec {
     /// Retries after the first attempt, 0 to 5; default 2.
     #[serde(default = "two")]
     pub max_retries: u8,
-    /// Milliseconds, 100 to 60,000; default 5,000.
+    /// Milliseconds, 100 to 3,600,000; default 5,000.
     #[serde(default = "five_seconds")]
     pub timeout_ms: u32,
     /// The arguments that decide on recipient, destination, object and amount; empty to derive them
@@ -164,7 +165,7 @@ impl ToolSpec {
             description: String::new(),
             safety_class: read_only(),
             effects: None,
-            idempotent: true,
+            idempotent: None,
             args_schema: Vec::new(),
             returns_schema: ToolReturnSchema::default(),
             requires_permission: BTreeSet::new(),
@@ -238,7 +239,7 @@ impl ToolSpec {
         let id = CapabilityId::parse(&self.tool_id)?;
         let draft = CapabilityDraft {
             description: self.description,
-            idempotent: self.idempotent,
+            idempotent: self.idempotent.unwrap_or(!effects.writes()),
             input_schema: input_schema.map(Arc::new),
             output_schema: output_schema.map(Arc::new),
             permissions: self.requires_permission,

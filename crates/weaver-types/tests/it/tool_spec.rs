@@ -49,7 +49,7 @@ fn what_is_left_out_has_the_kernels_defaults() {
     assert_eq!(least, ToolSpec::new("notes.search", "Search"));
     assert_eq!(least.description, "");
     assert_eq!((least.safety_class, least.effects), (SafetyClass::ReadOnly, None));
-    assert!(least.idempotent && least.emit_trace && least.emit_metric);
+    assert!(least.idempotent.is_none() && least.emit_trace && least.emit_metric);
     assert!(least.args_schema.is_empty() && least.requires_permission.is_empty());
     assert_eq!(least.returns_schema, ToolReturnSchema::default());
     assert_eq!((least.max_retries, least.timeout_ms), (2, 5_000));
@@ -142,4 +142,19 @@ fn a_class_alone_means_the_most_dangerous_effects_in_it() {
         let spec = ToolSpec { safety_class: class, ..ToolSpec::new("a.tool", "A tool") };
         assert_eq!(spec.build().unwrap().spec().effects, effects);
     }
+}
+
+/// Otherwise a write whose answer was lost would be made again, and so done twice.
+#[test]
+fn what_writes_is_repeated_only_where_its_declaration_says_so() {
+    let built = |spec: ToolSpec| spec.build().unwrap().spec().idempotent;
+    assert!(built(ToolSpec::new("notes.search", "Search")));
+    let write = ToolSpec::new("orders.refund", "Refund").with_effects(Effects::WRITE_OPEN);
+    assert!(!built(write.clone()));
+    assert!(built(ToolSpec { idempotent: Some(true), ..write }));
+    let read: ToolSpec = serde_json::from_value(json!({
+        "tool_id": "orders.refund", "name": "Refund", "safety_class": "local_write"
+    }))
+    .unwrap();
+    assert!(!built(read));
 }
