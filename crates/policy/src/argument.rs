@@ -184,22 +184,22 @@ impl ArgumentPredicate {
     }
 
     fn text_matches(&self, value: &Value) -> bool {
-        let all = [&self.prefix, &self.suffix, &self.inside, &self.domains];
-        let patterns = [&self.glob, &self.glob_any_case];
-        let lists_nothing =
-            patterns.iter().all(|l| l.is_empty()) && all.iter().all(|l| l.is_empty());
-        if lists_nothing && self.harmless_sql.is_none() {
-            return true;
-        }
-        let Value::String(text) = value else { return false };
-        (self.prefix.is_empty() || self.prefix.iter().any(|p| text.starts_with(p.as_str())))
-            && (self.suffix.is_empty() || self.suffix.iter().any(|s| text.ends_with(s.as_str())))
-            && (self.glob.is_empty() || self.glob.iter().any(|pattern| pattern.matches(text)))
-            && (self.glob_any_case.is_empty() || matches_any_case(&self.glob_any_case, text))
-            && (self.inside.is_empty()
-                || self.inside.iter().any(|root| path::is_inside(text, root)))
-            && (self.domains.is_empty() || host::matches_any_domain(text, &self.domains))
-            && self.harmless_sql.is_none_or(|wanted| harmless_sql::is_harmless(text) == wanted)
+        let text = value.as_str();
+        // A test that is there fails on what is no text.
+        let holds =
+            |is_absent: bool, test: &dyn Fn(&str) -> bool| is_absent || text.is_some_and(test);
+        let sql = self.harmless_sql;
+        holds(self.prefix.is_empty(), &|text| self.prefix.iter().any(|p| text.starts_with(p)))
+            && holds(self.suffix.is_empty(), &|text| self.suffix.iter().any(|s| text.ends_with(s)))
+            && holds(self.glob.is_empty(), &|text| self.glob.iter().any(|one| one.matches(text)))
+            && holds(self.glob_any_case.is_empty(), &|text| {
+                matches_any_case(&self.glob_any_case, text)
+            })
+            && holds(self.inside.is_empty(), &|text| {
+                self.inside.iter().any(|root| path::is_inside(text, root))
+            })
+            && holds(self.domains.is_empty(), &|text| host::matches_any_domain(text, &self.domains))
+            && holds(sql.is_none(), &|text| sql == Some(harmless_sql::is_harmless(text)))
     }
 
     fn paths_match(&self, value: &Value) -> bool {
