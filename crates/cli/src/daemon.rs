@@ -2,6 +2,7 @@
 
 pub(super) mod logs;
 pub(super) mod restart;
+mod successor;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,7 +16,8 @@ use clap::{Args, ValueEnum as _};
 use serde_json::json;
 use weaver_gateway::config::{self, Config, DEFAULT_FILE_NAME, NO_CONFIG_REMEDY};
 use weaver_gateway::daemon::{
-    self, DaemonCommand, DaemonError, DaemonExitReason, DaemonOptions, DaemonStatus, StoreClaim,
+    self, DaemonCommand, DaemonError, DaemonExitReason, DaemonOptions, DaemonStatus, HttpListener,
+    StoreClaim,
 };
 use weaver_gateway::secret::Passphrase;
 use weaver_gateway::serve::{AfterShutdown, ServeOptions};
@@ -59,6 +61,8 @@ pub(super) struct DaemonArgs {
 
 /// Seconds without a client after which a daemon that a client started ends.
 const IDLE_EXIT_SECONDS: u64 = 60;
+/// The pause before a store that could not be opened again is tried once more.
+const REOPEN_INTERVAL: Duration = Duration::from_secs(5);
 /// The longest passphrase that is handed to the daemon, in bytes.
 const MAX_PASSPHRASE_BYTES: u64 = 4096;
 
@@ -98,7 +102,14 @@ fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failur
         arguments: std::env::args_os().skip(1).filter_map(|one| one.into_string().ok()).collect(),
     };
     let passphrase = LogPassphrase::new(args.start.log_passphrase_fd);
-    let mut runner = DaemonRunner { args, options, passphrase, claim: None, ready: Some(ready) };
+    let mut runner = DaemonRunner {
+        args,
+        options,
+        passphrase,
+        claim: None,
+        http: HttpListener::default(),
+        ready: Some(ready),
+    };
     let mut in_force: Option<Config> = None;
     loop {
         let loaded = absolute_config(&args.config).and_then(|file| Ok(config::load(file)?));
@@ -108,6 +119,16 @@ fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failur
             (Err(failure), None) => return Err(failure),
             (Err(failure), Some(last)) => {
                 let problem = failure.plain_text();
+                // The store may be out of reach for a while, for instance while its disk is full.
+                if failure.exit == Exit::Store && failure.code.starts_with("ledger.") {
+                    tracing::error!("the store cannot be opened; it is tried again: {problem}");
+                    let paused = daemon::pause(REOPEN_INTERVAL, &runner.http);
+                    if !paused.map_err(|error| daemon_failure(&last.store_path, error))? {
+                        return Ok(Exit::Ok);
+                    }
+                    in_force = Some(last);
+                    continue;
+                }
                 tracing::error!(
                     "the changed configuration cannot be used, the old one stays in force: {problem}"
                 );
@@ -117,6 +138,9 @@ fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failur
         match reason {
             DaemonExitReason::Finished => return Ok(Exit::Ok),
             DaemonExitReason::Reconfigured => in_force = Some(config),
+            DaemonExitReason::Restarted => {
+                return Err(successor::start(runner.passphrase.from_descriptor()));
+            }
         }
     }
 }
@@ -128,6 +152,8 @@ struct DaemonRunner<'a, F> {
     passphrase: LogPassphrase,
     /// The claim on the store, kept between two configurations unless the store changes.
     claim: Option<StoreClaim>,
+    /// The address of clients over HTTP, which stays open between two configurations.
+    http: HttpListener,
     /// Called once clients can connect for the first time.
     ready: Option<F>,
 }
@@ -144,8 +170,9 @@ impl<F: FnOnce()> DaemonRunner<'_, F> {
             None => StoreClaim::of_store(store).map_err(|error| daemon_failure(store, error))?,
         };
         let claimed = self.claim.insert(claimed);
+        let http = &mut self.http;
         let tell_ready = || self.ready.take().into_iter().for_each(|ready| ready());
-        daemon::run(config.clone(), options, self.options.clone(), claimed, tell_ready)
+        daemon::run(config.clone(), options, self.options.clone(), claimed, http, tell_ready)
             .map_err(|error| daemon_failure(store, error))
     }
 }
@@ -238,9 +265,16 @@ fn read_passphrase(descriptor: u32) -> Result<Zeroizing<String>, Failure> {
     Ok(text)
 }
 
-/// The absolute path of the configuration.
+/// The absolute path of the configuration. The file itself may be a link that is pointed elsewhere
+/// while the daemon runs (Kubernetes replaces a mounted ConfigMap so), and is not resolved.
 pub(super) fn absolute_config(config: &Path) -> Result<PathBuf, Failure> {
-    config.canonicalize().map_err(|error| {
+    let folder = match config.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let found = config.metadata().and_then(|_| folder.canonicalize());
+    let path = found.map(|folder| folder.join(config.file_name().unwrap_or_default()));
+    path.map_err(|error| {
         if config == Path::new(DEFAULT_FILE_NAME) {
             return config_path::no_config_failure();
         }

@@ -53,6 +53,15 @@ pub(super) struct StartOptions {
     pub(super) log_format: LogFormatArgument,
 }
 
+impl StartOptions {
+    /// Whether the command line has any of them.
+    pub(super) fn is_given(&self) -> bool {
+        self.unsigned_development
+            || self.log_passphrase_fd.is_some()
+            || self.log_format.format.is_some()
+    }
+}
+
 /// How messages are written.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct LogFormatArgument {
@@ -204,6 +213,11 @@ pub(super) struct LogPassphrase {
 impl LogPassphrase {
     pub(super) fn new(descriptor: Option<u32>) -> Self {
         Self { descriptor, passphrase: None }
+    }
+
+    /// The passphrase that was read from the descriptor.
+    pub(super) fn from_descriptor(&self) -> Option<&Passphrase> {
+        self.passphrase.as_ref()
     }
 
     /// The key of the log, if the configuration names one.

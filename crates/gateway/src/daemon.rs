@@ -16,6 +16,7 @@ mod error;
 mod fingerprint;
 mod folder;
 mod hello;
+mod http_listener;
 mod inherited_socket;
 mod log_rotation;
 mod shim;
@@ -29,15 +30,17 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-pub use control::{StoreLoan, borrow_store, ensure_running, status, stop};
+pub use control::{StoreLoan, borrow_store, ensure_running, restart, status, stop};
 pub use error::DaemonError;
+pub use fingerprint::installed_program;
 pub use folder::DaemonFolder;
 pub use hello::{ClientToken, DaemonStatus, SessionRequest};
+pub use http_listener::HttpListener;
 pub use shim::{ShimOptions, run_shim};
 pub use start::DaemonCommand;
 pub use store_claim::StoreClaim;
@@ -97,6 +100,8 @@ pub fn leave_session() {
 enum DrainReason {
     Finished,
     Reconfigured,
+    /// The installed program takes its place in its process.
+    Restarted,
     /// A command borrows the store.
     Lent,
 }
@@ -108,6 +113,8 @@ pub enum DaemonExitReason {
     Finished,
     /// Its configuration may have changed, and its host must start the next daemon.
     Reconfigured,
+    /// Its host must replace its program by the installed one, in the same process.
+    Restarted,
 }
 
 /// Runs the daemon of a configuration's store until it is told to end or its configuration changes.
@@ -120,6 +127,7 @@ pub fn run(
     options: ServeOptions,
     daemon: DaemonOptions,
     claim: &mut StoreClaim,
+    http: &mut HttpListener,
     ready: impl FnOnce(),
 ) -> Result<DaemonExitReason, DaemonError> {
     let folder = claim.folder().clone();
@@ -164,8 +172,9 @@ pub fn run(
             cut_off,
         };
         let shared = Arc::new(shared);
-        if let Some(settings) = http_settings {
-            listen_http(&shared, settings).await?;
+        match http_settings {
+            Some(settings) => listen_http(&shared, settings, http)?,
+            None => http.close(),
         }
         ready();
         let own_socket = socket_identity(&shared);
@@ -178,18 +187,52 @@ pub fn run(
         if !is_inherited && own_socket.is_some() && socket_identity(&shared) == own_socket {
             let _ = std::fs::remove_file(folder.socket());
         }
-        drain_sessions(shared, plan).await;
+        if end == DrainReason::Finished {
+            http.close();
+        }
+        http.keep_connections_during(drain_sessions(shared, plan)).await;
         Ok(end)
     });
     runtime.shutdown_timeout(Duration::from_secs(2));
-    Ok(match ended? {
+    let reason = match ended? {
         DrainReason::Finished => DaemonExitReason::Finished,
         DrainReason::Reconfigured => DaemonExitReason::Reconfigured,
+        // The service manager keeps the socket, and starts the next daemon when somebody connects.
+        DrainReason::Restarted if claim.has_inherited_socket() => DaemonExitReason::Finished,
+        DrainReason::Restarted => DaemonExitReason::Restarted,
         // The ledger is closed now.
-        DrainReason::Lent => match serve::runtime()?.block_on(claim.lend())? {
-            true => DaemonExitReason::Reconfigured,
-            false => DaemonExitReason::Finished,
-        },
+        DrainReason::Lent => {
+            let loan = http.keep_connections_during(claim.lend());
+            match serve::runtime()?.block_on(loan)? {
+                true => DaemonExitReason::Reconfigured,
+                false => DaemonExitReason::Finished,
+            }
+        }
+    };
+    if reason != DaemonExitReason::Reconfigured {
+        http.save_sessions(&folder);
+    }
+    Ok(reason)
+}
+
+/// Waits between two gateways of one process; clients over HTTP wait too. False if a signal ends the
+/// process meanwhile.
+///
+/// # Errors
+/// If signals cannot be watched.
+pub fn pause(limit: Duration, http: &HttpListener) -> Result<bool, DaemonError> {
+    serve::runtime()?.block_on(async {
+        let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
+        let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
+        Ok(http
+            .keep_connections_during(async {
+                tokio::select! {
+                    _ = terminated.recv() => false,
+                    _ = interrupted.recv() => false,
+                    () = tokio::time::sleep(limit) => true,
+                }
+            })
+            .await)
     })
 }
 
@@ -217,21 +260,27 @@ fn listen(socket: &Path) -> Result<UnixListener, DaemonError> {
 }
 
 /// Serves clients over HTTP until the daemon closes.
-async fn listen_http(shared: &Arc<Daemon>, settings: HttpSettings) -> Result<(), DaemonError> {
+fn listen_http(
+    shared: &Arc<Daemon>,
+    settings: HttpSettings,
+    socket: &mut HttpListener,
+) -> Result<(), DaemonError> {
     let failed = |error: io::Error| DaemonError::Listen {
         address: settings.listen,
         problem: error.to_string(),
     };
-    let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
+    let folder = DaemonFolder::of_store(&shared.server.config().store_path);
+    let (listener, kept) = socket.listen(settings.listen, &folder).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
     tracing::info!("clients are served at {scheme}://{address}/mcp");
     let _ = shared.http.set(address);
     let (server, connections) = (Arc::clone(&shared.server), Arc::clone(&shared.http_connections));
     let listen = settings.listen;
-    let gateway = HttpGateway::new(server, settings, address, connections)
+    let sessions = Arc::clone(&socket.sessions);
+    let gateway = HttpGateway::new(server, settings, address, connections, sessions)
         .map_err(|error| DaemonError::Listen { address: listen, problem: error.to_string() })?;
-    tokio::spawn(http::serve(Arc::new(gateway), listener));
+    tokio::spawn(http::serve(Arc::new(gateway), listener, kept));
     Ok(())
 }
 
@@ -274,6 +323,10 @@ async fn accept_connections(
             }
             Some(request) = ending.recv() => return match request {
                 EndRequest::End(farewell) => finished(farewell, DRAIN_TIMEOUT),
+                EndRequest::Restart => {
+                    tracing::warn!("told to restart");
+                    Ok(DrainPlan { end: DrainReason::Restarted, ..replaced(DrainReason::Restarted) })
+                }
                 EndRequest::Reconfigure => Ok(replaced(DrainReason::Reconfigured)),
                 EndRequest::Lend => {
                     tracing::info!("a command borrows the store; the daemon returns after it");

@@ -17,6 +17,7 @@ mod mcp;
 mod metrics;
 mod modern;
 mod request_body;
+mod session_archive;
 mod sessions;
 mod tls;
 mod unproven_connections;
@@ -38,11 +39,12 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use weaver_types::Clock as _;
 
 pub use client_registry::{ClientAccess, ClientRegistry, ClientsError, HttpClient, NewClient};
+pub use session_archive::SessionArchive;
 
 use crate::config::HttpSettings;
 use crate::connection_limit::ConnectionLimit;
@@ -79,6 +81,8 @@ pub(crate) struct HttpGateway {
     /// The address it listens at.
     pub(crate) address: SocketAddr,
     pub(crate) sessions: HttpSessions,
+    /// What its clients have set up in their sessions, for the gateway after it.
+    pub(crate) archive: Arc<SessionArchive>,
     pub(crate) connections: Arc<HttpConnections>,
 }
 
@@ -92,6 +96,7 @@ impl HttpGateway {
         settings: HttpSettings,
         address: SocketAddr,
         connections: Arc<HttpConnections>,
+        archive: Arc<SessionArchive>,
     ) -> Result<Self, TlsError> {
         let tls = settings.tls.clone().map(TlsReloader::open).transpose()?;
         let clients = ClientRegistry::of_store(&server.config().store_path);
@@ -100,23 +105,38 @@ impl HttpGateway {
         let resource_server =
             settings.oauth.clone().map(|oauth| ResourceServer::new(oauth, &origin));
         let sessions = HttpSessions::default();
-        Ok(Self { server, clients, settings, resource_server, tls, address, sessions, connections })
+        Ok(Self {
+            server,
+            clients,
+            settings,
+            resource_server,
+            tls,
+            address,
+            sessions,
+            archive,
+            connections,
+        })
     }
 }
 
-/// Serves until the gateway closes. Current requests are answered as long as the process lives.
-pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
+/// Serves until the gateway closes, first the connections that were `kept` for it. Current requests
+/// are answered as long as the process lives.
+pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener, kept: Vec<TcpStream>) {
     let closing = gateway.connections.closing.clone();
     let router = router(Arc::clone(&gateway));
     let mut connection_limit = ConnectionLimit::new(max_connections(), "HTTP");
     let unproven = Arc::new(UnprovenConnections::default());
     let sweeper = tokio::spawn(sessions::sweep_sessions(Arc::clone(&gateway)));
+    let mut kept = kept.into_iter();
     loop {
-        let accepted = tokio::select! {
-            () = closing.cancelled() => break,
-            accepted = listener.accept() => accepted,
+        let accepted = match kept.next() {
+            Some(stream) => Ok(stream),
+            None => tokio::select! {
+                () = closing.cancelled() => break,
+                accepted = listener.accept() => accepted.map(|(stream, _)| stream),
+            },
         };
-        let Ok((stream, _)) = accepted else {
+        let Ok(stream) = accepted else {
             // For example too many open files: the next attempt may succeed.
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
@@ -131,16 +151,16 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
         // Below TLS, so that its own writes are limited too.
         let stream = WriteTimeoutStream::new(stream, WRITE_TIMEOUT);
         let (router, tls) = (router.clone(), gateway.tls.as_ref().map(TlsReloader::acceptor));
-        let (open, ending) = (gateway.connections.begin(), gateway.connections.ending.clone());
+        let (open, closing) = (gateway.connections.begin(), closing.clone());
         tokio::spawn(async move {
             let served = async {
                 match tls {
-                    None => serve_connection(stream, router, &proof, &ending).await,
+                    None => serve_connection(stream, router, &proof, &closing).await,
                     Some(tls) => {
                         let accepted = tls.accept(stream);
                         let handshake = tokio::time::timeout(HEADER_TIMEOUT, accepted).await;
                         if let Ok(Ok(stream)) = handshake {
-                            serve_connection(stream, router, &proof, &ending).await;
+                            serve_connection(stream, router, &proof, &closing).await;
                         }
                     }
                 }
@@ -170,12 +190,13 @@ fn max_connections() -> usize {
     MAX_CONNECTIONS
 }
 
-/// Serves the requests of one connection; once it is `ending`, only those that it has.
+/// Serves the requests of one connection; once the gateway is `closing`, only those that it has. The
+/// next request of its client comes on another connection, to the next gateway.
 async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     router: Router,
     proof: &ConnectionProof,
-    ending: &CancellationToken,
+    closing: &CancellationToken,
 ) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
@@ -187,7 +208,7 @@ async fn serve_connection(
     tokio::select! {
         // Protocol errors at this level affect only this client.
         _ = connection.as_mut() => return,
-        () = ending.cancelled() => connection.as_mut().graceful_shutdown(),
+        () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
 }

@@ -32,6 +32,8 @@ pub mod publish;
 pub mod replay;
 pub mod secret;
 pub mod serve;
+#[cfg(unix)]
+mod session_setup;
 pub mod setup;
 pub mod start_check;
 mod telemetry;

@@ -25,39 +25,54 @@ pub(crate) struct Restart {
     start: StartOptions,
 }
 
-/// Replaces the daemon by one with the same options, in the background.
+/// Replaces the daemon by one of the installed program with the same options: in its own process,
+/// or, if a client had started it, in the background.
 pub(crate) fn run(args: &Restart) -> Result<Exit, Failure> {
     let file = absolute_config(&args.config)?;
     let store = weaver_gateway::config::load_store_path(&file)?;
     let previous =
         daemon::status(&store).ok().and_then(|status| daemon_arguments(&status.arguments));
+    let is_watched = previous.as_ref().is_some_and(|daemon| !daemon.started_by_client);
+    if is_watched && args.start.is_given() {
+        return Err(own_options_failure());
+    }
     let options = with_previous(&args.start, previous.as_ref());
     // Checked before the stop: a daemon that cannot start would leave clients over HTTP without
     // any.
     let signatures = SignatureChecks::unless(options.unsigned_development);
     let (config, _) = start_check::check(&file, signatures, SystemClock::default().now())?;
-    check_log_passphrase(&config, options.log_passphrase_fd)?;
-    let start = match &previous {
-        Some(previous) => BackgroundStart {
-            options: &options,
-            idle_exit: previous.idle_exit,
-            http: previous.http.as_deref(),
-        },
-        None => BackgroundStart::by_client(&options),
-    };
-    let command = start.command(&file)?;
-    match daemon::stop(&store, AfterShutdown::Restarting) {
-        Ok(()) | Err(DaemonError::NotRunning) => {}
-        Err(error) => return Err(daemon_failure(&store, error)),
-    }
-    daemon::ensure_running(&store, &command).map_err(|error| daemon_failure(&store, error))?;
-    output::line(match previous {
-        Some(previous) if !previous.started_by_client => {
-            "restarted, in the background; clients go on, and `weaver logs` shows its messages"
+    let failed = |error| daemon_failure(&store, error);
+    if is_watched {
+        let descriptor = previous.and_then(|daemon| daemon.start.log_passphrase_fd);
+        check_log_passphrase(&config, descriptor)?;
+        daemon::restart(&store).map_err(failed)?;
+    } else {
+        check_log_passphrase(&config, options.log_passphrase_fd)?;
+        let start = match &previous {
+            Some(previous) => BackgroundStart {
+                options: &options,
+                idle_exit: previous.idle_exit,
+                http: previous.http.as_deref(),
+            },
+            None => BackgroundStart::by_client(&options),
+        };
+        let command = start.command(&file)?;
+        match daemon::stop(&store, AfterShutdown::Restarting) {
+            Ok(()) | Err(DaemonError::NotRunning) => {}
+            Err(error) => return Err(failed(error)),
         }
-        _ => "restarted; clients go on",
-    })?;
+        daemon::ensure_running(&store, &command).map_err(failed)?;
+    }
+    output::line("restarted; clients go on")?;
     Ok(Exit::Ok)
+}
+
+/// The failure when options are given for a daemon that has its own command line.
+fn own_options_failure() -> Failure {
+    let message = "the daemon runs with the options of who started it: a service manager, a \
+                   container or a terminal";
+    Failure::new(Exit::Usage, "daemon.own_options", message)
+        .with_next_step("change them there, and start it anew; or leave the options out")
 }
 
 /// The command line of a daemon.

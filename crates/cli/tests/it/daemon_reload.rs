@@ -15,14 +15,17 @@ use crate::support::{Folder, weaver};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A daemon that somebody started by hand, or a service manager did.
-struct Daemon {
-    web: Web,
-    child: Child,
+pub(crate) struct Daemon {
+    pub(crate) web: Web,
+    pub(crate) child: Child,
 }
 
 impl Daemon {
-    fn start(settings: &str, more: &[&str]) -> Self {
-        let folder = folder(&[("good", "good")], settings, "");
+    pub(crate) fn start(settings: &str, more: &[&str]) -> Self {
+        Self::of_folder(folder(&[("good", "good")], settings, ""), more)
+    }
+
+    pub(crate) fn of_folder(folder: Folder, more: &[&str]) -> Self {
         let child = run(&folder, more);
         until("it is ready", || {
             weaver(&["status", "--config", &folder.arg("weaver.toml"), "--json"]).code == 0
@@ -30,12 +33,18 @@ impl Daemon {
         Self { web: Web::of_running(folder, None), child }
     }
 
-    fn listens(&self) -> bool {
+    /// Starts another one with the same configuration.
+    pub(crate) fn start_again(&mut self) {
+        self.child = run(self.web.folder(), &[]);
+        until("it is ready", || self.listens());
+    }
+
+    pub(crate) fn listens(&self) -> bool {
         let status = weaver(&["status", "--config", &self.web.config(), "--json"]);
         status.code == 0 && status.json()["http"].is_string()
     }
 
-    fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.web.folder().path("said.log")).unwrap()
     }
 
@@ -46,7 +55,7 @@ impl Daemon {
         command
     }
 
-    fn change(&self, from: &str, to: &str) {
+    pub(crate) fn change(&self, from: &str, to: &str) {
         let path = self.web.folder().path("weaver.toml");
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains(from), "{text}");
@@ -54,7 +63,7 @@ impl Daemon {
     }
 
     /// The names of the tools that a client over HTTP is shown.
-    fn tools(&self) -> String {
+    pub(crate) fn tools(&self) -> String {
         let id = self.web.open();
         let list = request(2, "tools/list", json!({}));
         self.web.post(&[("mcp-session-id", id.as_str())], &list).body
@@ -75,7 +84,7 @@ fn run(folder: &Folder, more: &[&str]) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < end, "it never came to this: {what}");
@@ -84,7 +93,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// An address where nobody listens now.
-fn free_address() -> String {
+pub(crate) fn free_address() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
@@ -213,7 +222,7 @@ fn an_address_on_the_command_line_leaves_the_other_settings_in_force() {
 }
 
 /// A folder whose log has a key, with this said of its passphrase.
-fn signing(passphrase: &str) -> Folder {
+pub(crate) fn signing(passphrase: &str) -> Folder {
     let settings = format!("[log]\nkey = \"log.key\"\n{passphrase}\n");
     let folder = folder(&[("good", "good")], &settings, "");
     folder.write("phrase", "a passphrase\n");
@@ -321,12 +330,15 @@ fn a_restarted_daemon_has_the_options_of_the_one_before_it() {
     crate::client::replace(daemon.web.folder(), "keys", 2, "");
     let restarted = weaver(&["restart", "--config", &config]);
     assert_eq!(restarted.code, 0, "{restarted:?}");
-    assert!(daemon.child.wait().unwrap().success());
+    assert!(daemon.child.try_wait().unwrap().is_none(), "whoever started it still has it");
     assert!(daemon.tools().contains("tool_browse"));
+    let given = weaver(&["restart", "--config", &config, "--log-format", "text"]);
+    assert!(given.code != 0 && given.err.contains("who started it"), "{given:?}");
     let status = weaver(&["status", "--config", &config, "--json"]).json();
     assert_eq!(status["http"], json!(address), "{status}");
-    let log = weaver(&["logs", "--config", &config]);
-    assert!(log.out.lines().all(|line| line.starts_with('{')), "{log:?}");
+    let log = daemon.log();
+    assert!(log.contains("told to restart"), "{log}");
+    assert!(log.lines().all(|line| line.starts_with('{')), "{log}");
     assert_eq!(weaver(&["stop", "--config", &config]).code, 0);
 }
 

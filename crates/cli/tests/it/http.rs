@@ -84,6 +84,10 @@ impl Web {
         Self { folder, address, token: added.out.trim().to_owned(), _shim: shim }
     }
 
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
     pub(crate) fn folder(&self) -> &Folder {
         &self.folder
     }

@@ -139,6 +139,7 @@ mod readiness;
 mod redact;
 #[cfg(test)]
 mod replay;
+mod restarting;
 #[cfg(test)]
 mod route;
 #[cfg(test)]

@@ -54,6 +54,8 @@ pub(super) struct Daemon {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EndRequest {
     End(AfterShutdown),
+    /// The installed program takes its place in its process.
+    Restart,
     /// A usable configuration takes the place of the daemon's.
     Reconfigure,
     /// A command borrows the store.
@@ -97,6 +99,7 @@ impl Daemon {
                 .await
             }
             Purpose::End(farewell) => self.end(&mut writer, EndRequest::End(farewell)).await,
+            Purpose::Restart => self.end(&mut writer, EndRequest::Restart).await,
             Purpose::Borrow => self.end(&mut writer, EndRequest::Lend).await,
             Purpose::Session(request) => match self.owner(&request, &peer, &hello.program) {
                 Err(refusal) => write_welcome(&mut writer, &refusal).await,

@@ -51,6 +51,32 @@ pub fn ensure_running(store: &Path, command: &DaemonCommand) -> Result<(), Daemo
     connect_or_start(&folder, command, &Purpose::Status, deadline).map(drop)
 }
 
+/// Makes the daemon of a store start the installed program in its own process once current requests
+/// are answered, and waits until that one answers. For a daemon that a service manager, a container
+/// or a terminal started, and watches.
+///
+/// # Errors
+/// [`DaemonError::NotRunning`], if there is none; [`DaemonError::Start`], if it does not return.
+pub fn restart(store: &Path) -> Result<(), DaemonError> {
+    let folder = DaemonFolder::of_store(store);
+    // Clients wait for it meanwhile, and start no other one.
+    let _start = wait_for_lock(|| folder.try_start_lock())?;
+    wait_for_end(connect(&folder, Purpose::Restart)?)?;
+    let deadline = Instant::now() + STOP_TIMEOUT;
+    loop {
+        match connect(&folder, Purpose::Status) {
+            Err(DaemonError::NotRunning) if Instant::now() < deadline => {
+                std::thread::sleep(POLL_INTERVAL);
+            }
+            Err(DaemonError::NotRunning) => {
+                let problem = "it has ended, and did not return".to_owned();
+                return Err(DaemonError::Start { problem, log: folder.log() });
+            }
+            answered => return answered.map(drop),
+        }
+    }
+}
+
 fn stop_in(folder: &DaemonFolder, farewell: AfterShutdown) -> Result<(), DaemonError> {
     wait_for_end(connect(folder, Purpose::End(farewell))?)?;
     // Its connections end slightly before it releases the store, which another daemon may own by

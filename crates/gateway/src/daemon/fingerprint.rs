@@ -106,10 +106,21 @@ pub(super) fn running_program() -> String {
     std::env::current_exe().map(|path| program_fingerprint(&path)).unwrap_or_default()
 }
 
+/// The file of the program that takes this one's place: where it was started from, which may be a
+/// link to the current version, or else its own file.
+pub fn installed_program() -> Option<PathBuf> {
+    let started = std::env::args_os().next().map(PathBuf::from);
+    let by_path = started.filter(|path| path.components().count() > 1 && path.exists());
+    by_path.or_else(|| std::env::current_exe().ok().map(|path| without_mark(&path)))
+}
+
+/// Linux appends a mark to the path of a replaced executable.
+fn without_mark(path: &Path) -> PathBuf {
+    PathBuf::from(path.to_string_lossy().trim_end_matches(" (deleted)"))
+}
+
 fn program_fingerprint(path: &Path) -> String {
-    // Linux appends this to the path of a replaced executable.
-    let path = path.to_string_lossy();
-    let path = PathBuf::from(path.trim_end_matches(" (deleted)"));
+    let path = without_mark(path);
     let Ok(about) = path.metadata() else { return String::new() };
     let modified = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     format!("{} {} {}", path.display(), about.len(), modified.unwrap_or_default().as_nanos())

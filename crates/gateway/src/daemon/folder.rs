@@ -43,6 +43,11 @@ impl DaemonFolder {
         self.folder.join("daemon.log")
     }
 
+    /// The file of sessions over HTTP, between two daemons.
+    pub(super) fn sessions(&self) -> PathBuf {
+        self.folder.join("sessions.json")
+    }
+
     /// Creates the folders, and refuses those that others could write.
     ///
     /// # Errors

@@ -40,6 +40,8 @@ pub(super) enum Purpose {
     Status,
     /// End the daemon once current requests are answered.
     End(AfterShutdown),
+    /// The same, and its process starts the installed program in its place.
+    Restart,
     /// Release the store once current requests are answered. Who asks holds the lock of those who
     /// start daemons, and the daemon returns once the store is free again.
     Borrow,

@@ -13,7 +13,6 @@
 
 mod message;
 mod session;
-mod session_setup;
 
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::sync::Arc;

@@ -72,6 +72,11 @@ impl StoreClaim {
         &self.folder
     }
 
+    /// Whether a service manager passed the socket.
+    pub(super) fn has_inherited_socket(&self) -> bool {
+        self.inherited.is_some()
+    }
+
     /// The socket passed by a service manager.
     pub(super) fn inherited_socket(&self) -> Result<Option<StdListener>, DaemonError> {
         let socket = self.inherited.as_ref().map(StdListener::try_clone).transpose();

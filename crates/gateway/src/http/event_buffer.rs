@@ -34,6 +34,12 @@ struct EventState {
 }
 
 impl EventBuffer {
+    /// A stream whose first event has the number after `number`.
+    pub(super) fn after(number: u64) -> Self {
+        let state = EventState { last_number: number, last_read: number, ..EventState::default() };
+        Self { state: Mutex::new(state), changed: Notify::new() }
+    }
+
     /// Adds an event.
     pub(super) fn push(&self, line: Vec<u8>) {
         let mut state = self.lock();

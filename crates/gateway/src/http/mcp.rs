@@ -67,7 +67,7 @@ pub(super) async fn post(
         return error_response(StatusCode::BAD_REQUEST, -32600, &problem.to_string());
     }
     let (new_session_id, session) =
-        match resolve_session(&gateway, &caller, &parts.headers, (&message, &body)) {
+        match resolve_session(&gateway, &caller, &parts.headers, (&message, &body)).await {
             Ok(found) => found,
             Err(response) => return *response,
         };
@@ -75,6 +75,9 @@ pub(super) async fn post(
         && let Err(response) = modern::check_parameters(&parts.headers, &message, &session).await
     {
         return *response;
+    }
+    if !is_modern && let Some(id) = new_session_id.as_deref().or(session_id(&parts.headers)) {
+        gateway.archive.record(id, &caller.session_key(), &message);
     }
     let client_reads = match accepts_stream(&parts.headers) {
         true => ResponseStreaming::Streamed,
@@ -114,7 +117,7 @@ pub(super) async fn post(
 }
 
 /// The session of a message, and its id if the message opens it.
-fn resolve_session(
+async fn resolve_session(
     gateway: &Arc<HttpGateway>,
     caller: &Caller,
     headers: &HeaderMap,
@@ -124,8 +127,8 @@ fn resolve_session(
         let session = gateway.sessions.stateless_session(gateway, caller);
         return session.map(|session| (None, session)).map_err(no_session_response);
     }
-    match headers.get(SESSION_ID_HEADER).map(|id| id.to_str().unwrap_or_default()) {
-        Some(id) => match gateway.sessions.find(id, caller) {
+    match session_id(headers) {
+        Some(id) => match gateway.sessions.find_or_restore(gateway, id, caller).await {
             Some(session) => Ok((None, session)),
             None => Err(Box::new(error_response(
                 StatusCode::NOT_FOUND,
@@ -146,6 +149,11 @@ fn resolve_session(
             "send `initialize` first, then its `Mcp-Session-Id` with every request",
         ))),
     }
+}
+
+/// The id of the session that a request names.
+fn session_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION_ID_HEADER).map(|id| id.to_str().unwrap_or_default())
 }
 
 fn no_session_response(reason: SessionRefusal) -> Box<Response> {
@@ -175,7 +183,7 @@ pub(super) async fn get(
     if !accepts_stream(&headers) {
         return error_response(StatusCode::NOT_ACCEPTABLE, -32600, "accept text/event-stream");
     }
-    let id = headers.get(SESSION_ID_HEADER).and_then(|id| id.to_str().ok());
+    let id = session_id(&headers);
     let seen = headers.get(LAST_EVENT_ID_HEADER).and_then(|id| id.to_str().ok());
     let Some(id) = id else {
         return error_response(
@@ -184,7 +192,7 @@ pub(super) async fn get(
             "a stream needs an `Mcp-Session-Id`",
         );
     };
-    let Some(session) = gateway.sessions.find(id, &caller) else {
+    let Some(session) = gateway.sessions.find_or_restore(&gateway, id, &caller).await else {
         return error_response(
             StatusCode::NOT_FOUND,
             -32001,
@@ -220,9 +228,10 @@ pub(super) async fn delete(
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
 ) -> Response {
-    let id = headers.get(SESSION_ID_HEADER).and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let id = session_id(&headers).unwrap_or_default();
     match gateway.sessions.remove(id, &caller) {
         Some(session) => {
+            gateway.archive.remove(id);
             session.end();
             StatusCode::NO_CONTENT.into_response()
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use weaver_policy::Policy;
@@ -14,7 +15,8 @@ use super::caller::Caller;
 use super::client_registry::ClientRegistry;
 use super::event_buffer::EventBuffer;
 use super::{HttpGateway, now};
-use crate::serve::{MessageSession, ServeError};
+use crate::serve::{MessageSession, ResponseStreaming, ServeError};
+use crate::session_setup::SessionSetup;
 
 /// The most sessions at once.
 const MAX_SESSIONS: usize = 1_000;
@@ -24,7 +26,7 @@ const MAX_CLIENT_SESSIONS: usize = 250;
 /// does.
 const STATELESS_ID_PREFIX: &str = "client ";
 /// A session ends after this time without a request and without a reader of its stream.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// How often expired sessions are removed.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 /// The most answer streams kept for one session.
@@ -53,6 +55,8 @@ pub(crate) struct HttpSession {
     /// The number of the current message stream: opening a new one ends the previous one.
     pub(super) stream: watch::Sender<u64>,
     answers: Mutex<AnswerStreams>,
+    /// What its client had set up at the gateway before this one, until it is restored.
+    unrestored: tokio::sync::Mutex<Option<SessionSetup>>,
     /// Cancelled once the session has ended.
     ended: CancellationToken,
 }
@@ -114,6 +118,24 @@ impl HttpSession {
         last_used.elapsed() > IDLE_TIMEOUT
     }
 
+    /// Restores what its client had set up at the gateway before this one; others wait for that.
+    async fn restore(&self) {
+        let mut unrestored = self.unrestored.lock().await;
+        let Some(setup) = unrestored.take() else { return };
+        for message in setup.restore_messages() {
+            let answers = self.messages.take(&message, ResponseStreaming::AnswerOnly).await;
+            if let Some(mut answers) = answers {
+                while answers.recv().await.is_some() {}
+            }
+        }
+        // The lists may be those of another configuration.
+        for list in ["tools", "resources", "prompts"] {
+            let method = format!("notifications/{list}/list_changed");
+            let notice = json!({ "jsonrpc": "2.0", "method": method });
+            self.notices.push(notice.to_string().into_bytes());
+        }
+    }
+
     /// Ends a session that was removed: its stream of notices at once, its calls in flight when
     /// they have run.
     pub(super) fn end(self: Arc<Self>) {
@@ -173,9 +195,29 @@ impl HttpSessions {
     ) -> Result<(String, Arc<HttpSession>), SessionRefusal> {
         let id = random_text("ses_", 16, &OsRandom)
             .map_err(|error| SessionRefusal::Refused(ServeError::Run(error.into())))?;
-        let (id, session) = self.open(gateway, caller, id)?;
+        let (id, session) = self.open(gateway, caller, id, None)?;
         session.messages.set_id(&id);
         Ok((id, session))
+    }
+
+    /// An open session of this caller, or one that it had at the gateway before this one.
+    pub(super) async fn find_or_restore(
+        &self,
+        gateway: &Arc<HttpGateway>,
+        id: &str,
+        caller: &Caller,
+    ) -> Option<Arc<HttpSession>> {
+        let session = match self.find(id, caller) {
+            Some(session) => session,
+            None => {
+                let setup = gateway.archive.setup(id, &caller.session_key())?;
+                let (_, session) = self.open(gateway, caller, id.to_owned(), Some(setup)).ok()?;
+                session.messages.set_id(id);
+                session
+            }
+        };
+        session.restore().await;
+        Some(session)
     }
 
     /// The session for a client's self-contained requests.
@@ -188,7 +230,7 @@ impl HttpSessions {
         if let Some(session) = self.find(&id, caller) {
             return Ok(session);
         }
-        self.open(gateway, caller, id).map(|(_, session)| session)
+        self.open(gateway, caller, id, None).map(|(_, session)| session)
     }
 
     fn open(
@@ -196,6 +238,7 @@ impl HttpSessions {
         gateway: &Arc<HttpGateway>,
         caller: &Caller,
         id: String,
+        unrestored: Option<SessionSetup>,
     ) -> Result<(String, Arc<HttpSession>), SessionRefusal> {
         let mut all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(session) = all.get(&id) {
@@ -212,14 +255,21 @@ impl HttpSessions {
         }
         let owner = caller.owner();
         let messages = gateway.server.begin(&owner).map_err(SessionRefusal::Refused)?;
+        // A client may ask for what followed an event of the session before: no event of this one has
+        // the number of such an event.
+        let first_number = match unrestored {
+            Some(_) => u64::try_from(now().micros()).unwrap_or_default(),
+            None => 0,
+        };
         let session = Arc::new(HttpSession {
             messages,
             owner: key,
             caller: Mutex::new(caller.clone()),
             last_used: Mutex::new(Instant::now()),
-            notices: EventBuffer::default(),
+            notices: EventBuffer::after(first_number),
             stream: watch::Sender::new(0),
-            answers: Mutex::default(),
+            answers: Mutex::new(AnswerStreams { last: first_number, ..AnswerStreams::default() }),
+            unrestored: tokio::sync::Mutex::new(unrestored),
             ended: CancellationToken::new(),
         });
         all.insert(id.clone(), Arc::clone(&session));
@@ -249,14 +299,18 @@ impl HttpSessions {
         clients: &ClientRegistry,
         policy: &Policy,
         now: Timestamp,
-    ) -> Vec<Arc<HttpSession>> {
+    ) -> Vec<(String, Arc<HttpSession>)> {
         let is_revoked = clients.revoked_key_check(now);
         let mut all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
         all.values().for_each(|session| drop(session.current_streams()));
         let expired = all.extract_if(.., |_, session| {
             session.is_idle() || is_revoked(&session.owner) || session.has_lost_access(policy, now)
         });
-        expired.map(|(_, session)| session).collect()
+        expired.collect()
+    }
+
+    fn is_open(&self, id: &str) -> bool {
+        self.by_id.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
     }
 }
 
@@ -282,8 +336,12 @@ pub(super) async fn sweep_sessions(gateway: Arc<HttpGateway>) {
     loop {
         tokio::time::sleep(SWEEP_INTERVAL).await;
         let policy = gateway.server.policy();
-        let expired = gateway.sessions.remove_expired(&gateway.clients, policy.policy(), now());
-        expired.into_iter().for_each(HttpSession::end);
+        let sessions = &gateway.sessions;
+        for (id, session) in sessions.remove_expired(&gateway.clients, policy.policy(), now()) {
+            gateway.archive.remove(&id);
+            session.end();
+        }
+        gateway.archive.remove_idle(IDLE_TIMEOUT, |id| sessions.is_open(id));
     }
 }
 

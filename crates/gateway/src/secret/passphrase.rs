@@ -98,6 +98,20 @@ impl Passphrase {
         Self::new(Zeroizing::new(text.to_owned()))
     }
 
+    /// A pipe that contains the passphrase, from which another program can read it.
+    ///
+    /// # Errors
+    /// If the system gives no pipe.
+    #[cfg(unix)]
+    pub fn to_pipe(&self) -> io::Result<std::io::PipeReader> {
+        use std::io::Write as _;
+
+        // A pipe holds at least 4 KiB, so the write does not wait for a reader.
+        let (reader, mut writer) = io::pipe()?;
+        writer.write_all(self.0.as_bytes())?;
+        Ok(reader)
+    }
+
     /// Reads the passphrase from the source that the configuration names.
     ///
     /// # Errors

@@ -6,9 +6,6 @@ use serde_json::{Value, json};
 
 use crate::serve::{AfterShutdown, DRAINING_METHOD, outcome_unknown_result};
 
-/// The id of requests that restore a session; no client uses it.
-pub(super) const RESUME_ID: &str = "\"weaver/resume\"";
-
 /// A message whose other members are ignored.
 #[derive(Debug, Deserialize)]
 pub(super) struct Envelope<'a> {
@@ -104,20 +101,6 @@ pub(super) fn unavailable_answer(id: &str, code: &str, problem: &str) -> Vec<u8>
     let message = format!("Weaver cannot serve: {problem}. No tool was called.");
     let error = json!({ "code": -32603, "message": message, "data": { "code": code } });
     line(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}"))
-}
-
-/// A request that restores part of a session, with its original parameters.
-pub(super) fn resume_request(method: &str, params: Option<&str>) -> Vec<u8> {
-    let params = params.unwrap_or("{}");
-    line(&format!(
-        "{{\"jsonrpc\":\"2.0\",\"id\":{RESUME_ID},\"method\":\"{method}\",\"params\":{params}}}"
-    ))
-}
-
-/// The notification that follows `initialize`.
-pub(super) fn initialized_notification() -> Vec<u8> {
-    let message: Value = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    line(&message.to_string())
 }
 
 fn line(message: &str) -> Vec<u8> {

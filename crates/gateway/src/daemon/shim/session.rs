@@ -8,11 +8,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ConnectFn;
-use super::message::{self, Envelope, RESUME_ID};
-use super::session_setup::SessionSetup;
+use super::message::{self, Envelope};
 use crate::daemon::error::DaemonError;
 use crate::daemon::start::DaemonConnection;
 use crate::serve::AfterShutdown;
+use crate::session_setup::{RESUME_ID, SessionSetup};
 
 /// How many requests may be unanswered.
 const MAX_OPEN_REQUESTS: usize = 1024;
@@ -277,7 +277,8 @@ impl State {
     /// Records a request of the client, and what it sets up in the session.
     fn note_request(&mut self, line: &[u8]) {
         let Some(envelope) = Envelope::parse(line) else { return };
-        self.setup.record(&envelope);
+        let params = || envelope.params.map(|params| params.get().to_owned());
+        self.setup.record(envelope.method(), params);
         if let Some(id) = envelope.cancelled_id() {
             // The daemon does not answer it.
             self.open.remove(&id);

@@ -47,7 +47,8 @@ async fn gateway(policy: &str) -> (TempDir, Arc<HttpGateway>) {
     let server = Arc::new(Server::open(config, options).await.unwrap());
     let address = SocketAddr::from(([127, 0, 0, 1], 1));
     let settings = HttpSettings::at(address);
-    let gateway = HttpGateway::new(server, settings, address, Arc::default()).unwrap();
+    let gateway =
+        HttpGateway::new(server, settings, address, Arc::default(), Arc::default()).unwrap();
     (folder, Arc::new(gateway))
 }
 

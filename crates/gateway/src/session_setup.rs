@@ -1,15 +1,19 @@
-//! Records what a client has set up in its session, to restore it at the next daemon.
+//! Records what a client has set up in its session, to restore it at the next gateway.
 
 use std::collections::BTreeSet;
 
-use super::message::{self, Envelope};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The id of requests that restore a session; no client uses it.
+pub(crate) const RESUME_ID: &str = "\"weaver/resume\"";
 
 /// How many bytes of subscriptions are recorded; the client must renew any beyond that.
 const MAX_SUBSCRIPTION_BYTES: usize = 16 * 1024;
 
 /// What a client has set up in its session.
-#[derive(Debug, Default)]
-pub(super) struct SessionSetup {
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct SessionSetup {
     /// The parameters of `initialize`, once it was sent.
     initialize: Option<Option<String>>,
     initialized: bool,
@@ -20,10 +24,9 @@ pub(super) struct SessionSetup {
 }
 
 impl SessionSetup {
-    /// Records a message of the client.
-    pub(super) fn record(&mut self, message: &Envelope<'_>) {
-        let params = || message.params.map(|params| params.get().to_owned());
-        match message.method() {
+    /// Records a message of the client, by its method and its parameters in JSON.
+    pub(crate) fn record(&mut self, method: Option<&str>, params: impl Fn() -> Option<String>) {
+        match method {
             Some("initialize") => {
                 *self = Self { initialize: Some(params()), ..Self::default() };
             }
@@ -42,33 +45,54 @@ impl SessionSetup {
     }
 
     /// The messages that restore the session; none before the client has initialised it.
-    pub(super) fn restore_messages(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn restore_messages(&self) -> Vec<Vec<u8>> {
         let Some(initialize) = &self.initialize else { return Vec::new() };
-        let mut lines = vec![message::resume_request("initialize", initialize.as_deref())];
+        let mut lines = vec![resume_request("initialize", initialize.as_deref())];
         if self.initialized {
-            lines.push(message::initialized_notification());
+            lines.push(initialized_notification());
             let level = self.log_level.iter();
-            lines.extend(
-                level.map(|params| message::resume_request("logging/setLevel", Some(params))),
-            );
+            lines.extend(level.map(|params| resume_request("logging/setLevel", Some(params))));
             let subscribed = self.subscribed.iter();
             lines.extend(
-                subscribed
-                    .map(|params| message::resume_request("resources/subscribe", Some(params))),
+                subscribed.map(|params| resume_request("resources/subscribe", Some(params))),
             );
         }
         lines
     }
 }
 
+/// A request that restores part of a session, with its original parameters.
+fn resume_request(method: &str, params: Option<&str>) -> Vec<u8> {
+    let params = params.unwrap_or("{}");
+    line(&format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{RESUME_ID},\"method\":\"{method}\",\"params\":{params}}}"
+    ))
+}
+
+/// The notification that follows `initialize`.
+fn initialized_notification() -> Vec<u8> {
+    let message: Value = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    line(&message.to_string())
+}
+
+fn line(message: &str) -> Vec<u8> {
+    format!("{message}\n").into_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn record(setup: &mut SessionSetup, line: &str) {
+        let message: Value = serde_json::from_str(line).unwrap();
+        let params = || message.get("params").map(Value::to_string);
+        setup.record(message["method"].as_str(), params);
+    }
+
     fn noted(lines: &[&str]) -> Vec<String> {
         let mut setup = SessionSetup::default();
         for line in lines {
-            setup.record(&Envelope::parse(line.as_bytes()).unwrap());
+            record(&mut setup, line);
         }
         let lines = setup.restore_messages().into_iter();
         lines.map(|line| String::from_utf8(line).unwrap().trim_end().to_owned()).collect()
@@ -107,7 +131,7 @@ mod tests {
                 r#"{{"id":1,"method":"resources/subscribe","params":{{"uri":"{n}{}"}}}}"#,
                 "x".repeat(100)
             );
-            setup.record(&Envelope::parse(line.as_bytes()).unwrap());
+            record(&mut setup, &line);
         }
         let kept: usize = setup.subscribed.iter().map(String::len).sum();
         assert!(kept <= MAX_SUBSCRIPTION_BYTES && kept > MAX_SUBSCRIPTION_BYTES / 2, "{kept}");
