@@ -232,9 +232,16 @@ fn is_trunk_number(number: &DigitGroups<'_>) -> bool {
     let fits = match (digits.len(), sizes.len()) {
         (8, groups) => groups >= 4 && separators == BLANK | HYPHEN,
         (9, 3) if *sizes == [3, 2, 4] => false,
+        // The number of an article: `0441-722-08`.
+        (9, 3) if *sizes == [4, 3, 2] && separators == HYPHEN => false,
         (9, 2) if separators & SLASH != 0 => false,
         (9, groups) => groups >= 3 || (2..=4).contains(first),
-        (10 | 11, 2) => (2..=6).contains(first) && (4..=8).contains(last),
+        // Where a slash ends the area code, as in Germany, the number begins with no zero.
+        (10 | 11, 2) => {
+            let begins_with_zero = digits.get(usize::from(*first)) == Some(&b'0');
+            let is_fraction = separators & SLASH != 0 && begins_with_zero;
+            (2..=6).contains(first) && (4..=8).contains(last) && !is_fraction
+        }
         (10 | 11, groups) => groups <= 5,
         (12, groups) => {
             let long = matches!(digits.get(1), Some(b'1' | b'8'));
