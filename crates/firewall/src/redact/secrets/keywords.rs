@@ -69,7 +69,7 @@ const REFUSAL_WORDS: &[&str] = words![
     "hash" "etag" "revision" "rev" "srcrev" "integrity" "version" "uuid" "guid" "trace" "traceid"
     "span" "request" "correlation" "fingerprint" "thumbprint" "image" "layer" "blob" "subproject"
     "checkout" "merged" "merge" "ref" "refs" "tree" "parent" "cherry" "branch" "public" "pubkey"
-    "nonce" "filename" "serial" "session_id" "transaction" "tx" "txid" "block" "contract" "wallet"
+    "nonce" "filename" "reference" "shasum" "serial" "session_id" "transaction" "tx" "txid" "block" "contract" "wallet"
     "etags" "build" "snapshot" "container" "pod" "_id" "objectid" "boundary" "color" "enc[" "enc(" "{cipher}"
     "playlist" "playlists" "album" "track" "episode" "video" "videos" "watch" "channel" "changeset"
     "customer" "price" "product" "invoice" "order" "guild" "board" "design" "head" "pipeline"

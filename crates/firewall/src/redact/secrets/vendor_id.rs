@@ -1,13 +1,13 @@
 //! Object ids of vendors. They look random and occur near the vendor's name, but are not secret:
 //! knowing one gives no access.
 
-/// Prefixes of object ids of Stripe, Slack, GitHub and language model APIs.
-const PREFIXES: [&[u8]; 40] = [
+/// Prefixes of object ids and publishable keys of Stripe, Slack, GitHub and language model APIs.
+const PREFIXES: [&[u8]; 42] = [
     b"acct_", b"asst_", b"batch_", b"card_", b"ch_", b"chatcmpl-", b"cn_", b"cus_", b"dp_",
     b"evt_", b"file-", b"file_", b"il_", b"in_", b"mandate_", b"msg_", b"org-", b"pi_", b"plan_",
-    b"pm_", b"po_", b"price_", b"prod_", b"proj_", b"py_", b"re_", b"req_", b"resp_", b"run_",
-    b"seti_", b"src_", b"step_", b"sub_", b"sub_sched_", b"thread_", b"toolu_", b"tr_", b"txn_",
-    b"txr_", b"we_",
+    b"pk_live_", b"pk_test_", b"pm_", b"po_", b"price_", b"prod_", b"proj_", b"py_", b"re_",
+    b"req_", b"resp_", b"run_", b"seti_", b"src_", b"step_", b"sub_", b"sub_sched_", b"thread_",
+    b"toolu_", b"tr_", b"txn_", b"txr_", b"we_",
 ];
 
 /// Prefixes of AWS resource ids, followed by eight or seventeen hexadecimal digits.
@@ -27,7 +27,14 @@ pub(super) fn is_vendor_id(token: &[u8]) -> bool {
             .iter()
             .filter_map(|prefix| after(&prefix))
             .any(|rest| matches!(rest.len(), 8 | 17) && rest.iter().all(u8::is_ascii_hexdigit))
+        || is_parcel_number(token)
         || token.len() == 17 && AIRTABLE.iter().filter_map(|prefix| after(&prefix)).any(is_word)
+}
+
+/// A number by which UPS finds a parcel.
+fn is_parcel_number(token: &[u8]) -> bool {
+    let rest = token.strip_prefix(b"1Z").unwrap_or_default();
+    rest.len() == 16 && rest.iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
 }
 
 fn is_word(rest: &[u8]) -> bool {
@@ -40,7 +47,13 @@ mod tests {
 
     #[test]
     fn identifiers_are_told_from_keys() {
-        for known in ["evt_3Nx7Yq2mN8rKd0XbL5vW3zPq", "recEMXilKaQE43JbZ", "i-0123456789abcdef0"] {
+        for known in [
+            "evt_3Nx7Yq2mN8rKd0XbL5vW3zPq",
+            "pk_live_3Nx7Yq2mN8rKd0XbL5vW3zPq",
+            "recEMXilKaQE43JbZ",
+            "i-0123456789abcdef0",
+            "1Z999AA10123456784",
+        ] {
             assert!(is_vendor_id(known.as_bytes()), "{known}");
         }
         for key in [
