@@ -227,6 +227,10 @@ const RULES: &[ScanRule] = &[
                 "calendarific\n  use 9c4e1f7ab2d8056e3f91a7c5d40b86e2 here",
                 "9c4e1f7ab2d8056e3f91a7c5d40b86e2",
             ),
+            (
+                "<add key=\"https://nuget.corp.net/v3\" value=\"t7Yq2mN8rKd0XbL5vW3zPq9x\"/>",
+                "t7Yq2mN8rKd0XbL5vW3zPq9x",
+            ),
             ("{\"name\": \"clickup\", \"v\": \"t7Yq2mN8rKd0XbL5vW3z\"}", "t7Yq2mN8rKd0XbL5vW3z"),
             (
                 "airvisual auth token 3f8a1c5e-77b0-4f6d-9a2e-5c1d0b9e8f7a",
@@ -238,6 +242,10 @@ const RULES: &[ScanRule] = &[
             "docs at https://www.notion.so/Page-9c4e1f7ab2d8056e3f91a7c5d40b86e2",
             "github.com/a/b checksum 9c4e1f7ab2d8056e3f91a7c5d40b86e2",
             "github.com/a/b v0.9.1/go.mod h1:gMNfM4oqnu9h4WtoxZQOZG4lAV0w4jlUXFYMTvNQrvx=",
+            "SPEC CHECKSUMS:\n  FirebaseAuth: 9c4e1f7ab2d8056e3f91a7c5d40b86e2aa01bb02",
+            "d=google.com; b=t7Yq2mN8rKd0XbL5vW3zPq9xt7Yq2mN8rKd0",
+            "auth0|2fafd830a09ccff4ff58f0b1",
+            "vercel prj_t7Yq2mN8rKd0XbL5vW3zPq9x",
             "dhl or ups 1Z999AA10123456784",
             "stripe evt_3Nx7Yq2mN8rKd0XbL5vW3zPq for pi_3Nx7Yq2mN8rKd0XbL5vW3zQr",
             "airtable rec8mN2rKd0XbL5vq in tbl7Yq2mN8rKd0Xbq",

@@ -148,6 +148,13 @@ fn is_ciphertext(text: &str) -> bool {
     text.starts_with("ENC[") || body.len() >= MIN_CIPHERTEXT_BYTES && body.iter().all(is_base64)
 }
 
+/// True below a heading such as `SPEC CHECKSUMS:`, whose list has names of any kind.
+pub(super) fn is_in_list_of_checksums(bytes: &[u8], start: usize) -> bool {
+    const MAX_DISTANCE: usize = 400;
+    let before = slice(bytes, start.saturating_sub(MAX_DISTANCE)..start);
+    memchr::memmem::find(before, b"CHECKSUMS").is_some()
+}
+
 /// True for a number of at most 64 bits: `0x00007ff8a44172b0`.
 pub(super) fn is_memory_address(raw: &[u8]) -> bool {
     raw.strip_prefix(b"0x")
@@ -211,7 +218,10 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
     match kind {
         SecretKind::Password => is_password(text, &shape, value),
         SecretKind::Pass => shape.len >= 6 && shape.letters > 0 && is_password(text, &shape, value),
-        SecretKind::Secret => is_token(text, &shape, value),
+        SecretKind::Secret => {
+            is_token(text, &shape, value)
+                && !(shape.is_hex && is_in_list_of_checksums(bytes, value.range.start))
+        }
         SecretKind::Weak => {
             shape.len >= 16
                 && shape.looks_random()

@@ -22,6 +22,8 @@ const MIN_TOKEN_LEN: u32 = 12;
 const MAX_TOKEN_LEN: usize = 300;
 /// The shortest token that may contain slashes.
 const MIN_SLASHED_LEN: usize = 32;
+/// The length of the identifier of an object of MongoDB.
+const OBJECT_ID_LEN: usize = 24;
 /// How far before a token keywords are searched, in bytes.
 const SEARCH_BYTES: usize = 72;
 
@@ -75,6 +77,9 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
         return;
     }
     let Some(near) = keywords::keyword_before(bytes, token.start, SEARCH_BYTES) else { return };
+    if shape.is_hex && assigned_value::is_in_list_of_checksums(bytes, token.start) {
+        return;
+    }
     if let Some(rule) = matching_rule(bytes, &shape, uuid, &near)
         && not_placeholder(text)
     {
@@ -149,6 +154,14 @@ fn matching_rule(
     }
     match near.keyword {
         Keyword::Vendor if uuid && !near.is_set_off && near.gap > 3 && !near.is_called_a_secret => {
+            None
+        }
+        // Of these, most are not secret: what a host serves, and objects of a database.
+        Keyword::Vendor
+            if (near.is_host || shape.is_hex && shape.len == OBJECT_ID_LEN)
+                && !near.in_name
+                && !near.is_called_a_secret =>
+        {
             None
         }
         Keyword::Vendor if !identifier || near.in_name => Some(VENDOR_TOKEN_RULE),
