@@ -1,17 +1,14 @@
 //! Phone numbers: international ones, national layouts of many countries, and numbers next to a
 //! word that names a phone.
 
-mod layout;
-
 use std::ops::Range;
-
-use layout::{
-    DigitGroups, has_phone_layout, is_count, is_date, is_dialled_number, is_international,
-    is_planned, is_regional_mobile,
-};
 
 use super::candidate::{BRACKET, Candidate, POINT, byte_at, byte_before};
 use super::context::{CandidateContext, topic};
+use super::phone_layout::{
+    DigitGroups, has_phone_layout, is_count, is_date, is_dialled_number, is_international,
+    is_planned, is_regional_mobile,
+};
 use super::{iban, mentions};
 
 /// The most digits of an extension.

@@ -1,8 +1,8 @@
 //! Layouts of phone numbers: how many digits, in which groups, with which separators.
 
-use crate::redact::personal::candidate::{BLANK, BRACKET, HYPHEN, POINT, SLASH};
-use crate::redact::personal::checksum::{is_day, parse_digits};
-use crate::redact::personal::dialing_plan;
+use super::candidate::{BLANK, BRACKET, HYPHEN, POINT, SLASH};
+use super::checksum::{is_day, parse_digits};
+use super::dialing_plan;
 
 /// Digits in groups, as they are dialled.
 pub(super) struct DigitGroups<'c> {
