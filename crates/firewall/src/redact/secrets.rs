@@ -243,7 +243,6 @@ const RULES: &[ScanRule] = &[
             "github.com/a/b checksum 9c4e1f7ab2d8056e3f91a7c5d40b86e2",
             "github.com/a/b v0.9.1/go.mod h1:gMNfM4oqnu9h4WtoxZQOZG4lAV0w4jlUXFYMTvNQrvx=",
             "SPEC CHECKSUMS:\n  FirebaseAuth: 9c4e1f7ab2d8056e3f91a7c5d40b86e2aa01bb02",
-            "d=google.com; b=t7Yq2mN8rKd0XbL5vW3zPq9xt7Yq2mN8rKd0",
             "auth0|2fafd830a09ccff4ff58f0b1",
             "vercel prj_t7Yq2mN8rKd0XbL5vW3zPq9x",
             "dhl or ups 1Z999AA10123456784",
