@@ -70,8 +70,8 @@ mod wait;
 mod worker_pool;
 
 pub use approval::{
-    ApprovalAnswer, ApprovalResolver, ApprovalResolverError, EndedApproval, OpenApproval,
-    PendingApproval, StoredApproval, TimedApprovalResolver, read_standing_approval,
+    ApprovalAnswer, ApprovalCounts, ApprovalResolver, ApprovalResolverError, EndedApproval,
+    OpenApproval, PendingApproval, StoredApproval, TimedApprovalResolver, read_standing_approval,
 };
 pub use budget_reservation::BudgetRemaining;
 pub use builder::KernelBuilder;

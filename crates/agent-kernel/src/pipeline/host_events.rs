@@ -62,6 +62,19 @@ impl Kernel {
         self.recorder.record_host_event(kind, fields).await
     }
 
+    /// The event that [`Kernel::record_host_event`] records, for a host that commits it with a record
+    /// of its own.
+    ///
+    /// # Errors
+    /// [`KernelError`], when it has no recordable form.
+    pub fn host_event(
+        &self,
+        kind: EventKind,
+        fields: Map<String, Value>,
+    ) -> Result<NewEvent, KernelError> {
+        self.recorder.host_event(kind, fields)
+    }
+
     /// Records that a host writes to memory or reads from it for a run, under the decision key
     /// `kernel.memory.put` or `kernel.memory.get`. The log gets the redacted ids and a salted
     /// commitment to the value. The label of what is read joins the label of the run, as a result's

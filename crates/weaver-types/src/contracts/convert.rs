@@ -237,6 +237,10 @@ impl EventType {
             | EventKind::ContractChanged
             | EventKind::Pruned
             | EventKind::LogKey
+            | EventKind::GatewayEnded
+            | EventKind::ClientAdded
+            | EventKind::ClientRotated
+            | EventKind::ClientRemoved
             | EventKind::MemoryPut
             | EventKind::MemoryGet
             | EventKind::UserSaid => None,
