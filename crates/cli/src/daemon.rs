@@ -273,19 +273,37 @@ pub(super) fn daemon_failure(store: &Path, error: DaemonError) -> Failure {
     Failure::new(exit, code, error)
 }
 
+/// The store of a configuration. One that cannot be read may still have a daemon, which goes on with
+/// what the file said before.
 fn store_of(config: &Path) -> Result<PathBuf, Failure> {
-    Ok(config::load_store_path(absolute_config(config)?)?)
+    config::load_store_path(absolute_config(config)?).or_else(|errors| {
+        let running = running_in_spite_of(config).map(|(store, _)| store);
+        running.ok_or_else(|| errors.into())
+    })
 }
 
 pub(super) fn status(args: &DaemonArgs) -> Result<Exit, Failure> {
     let store = store_of(&args.config)?;
-    let status = daemon::status(&store).map_err(|error| daemon_failure(&store, error))?;
+    let mut status = daemon::status(&store).map_err(|error| daemon_failure(&store, error))?;
+    if let Err(errors) = config::load_store_path(absolute_config(&args.config)?) {
+        // The daemon itself may not have noticed yet.
+        let problem = || Failure::from(errors).plain_text();
+        status.server.refused_configuration.get_or_insert_with(problem);
+    }
     if args.output.json {
         output::json(&json!(status))?;
     } else {
         output::text(&status_text(&status))?;
     }
     Ok(Exit::Ok)
+}
+
+/// The daemon that runs, although its configuration cannot be read any more: its store and status.
+pub(super) fn running_in_spite_of(config: &Path) -> Option<(PathBuf, DaemonStatus)> {
+    let file = absolute_config(config).ok()?;
+    let store = config::guess_store_path(&file)?;
+    let status = daemon::status(&store).ok()?;
+    (status.config == file).then_some((store, status))
 }
 
 fn status_text(status: &DaemonStatus) -> String {
@@ -302,6 +320,10 @@ fn status_text(status: &DaemonStatus) -> String {
         out.push_str(&format!("clients over HTTP: {scheme}://{address}/mcp\n"));
     }
     let server = &status.server;
+    if let Some(problem) = &server.refused_configuration {
+        let what = output::bad("the configuration on disk is refused, an older one is in force");
+        out.push_str(&format!("{what}: {}\n", escape::line(problem)));
+    }
     out.push_str(&output::bold("\nClients\n"));
     if server.sessions.is_empty() {
         out.push_str("  none is connected\n");

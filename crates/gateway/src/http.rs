@@ -7,7 +7,6 @@
 //! configuration names a certificate, TLS ends here.
 
 mod caller;
-mod client_registry;
 mod connections;
 mod event_buffer;
 mod event_stream;
@@ -16,6 +15,7 @@ mod json_response;
 mod mcp;
 mod metrics;
 mod modern;
+mod refusals;
 mod request_body;
 mod sessions;
 mod tls;
@@ -42,13 +42,16 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use weaver_types::Clock as _;
 
-pub use client_registry::{ClientAccess, ClientRegistry, ClientsError, HttpClient, NewClient};
-
+pub use crate::client_registry::{
+    ClientAccess, ClientRegistry, ClientsError, FormerToken, HttpClient, NewClient, RemovedClient,
+    TokenRotation,
+};
 use crate::config::HttpSettings;
 use crate::connection_limit::ConnectionLimit;
 use crate::oauth::{ResourceServer, WELL_KNOWN};
 use crate::serve::Server;
 pub(crate) use connections::HttpConnections;
+use refusals::{PeerAddress, RefusalLog};
 use sessions::HttpSessions;
 pub(crate) use tls::{TlsError, TlsReloader};
 use unproven_connections::{ConnectionProof, UnprovenConnections};
@@ -80,6 +83,7 @@ pub(crate) struct HttpGateway {
     pub(crate) address: SocketAddr,
     pub(crate) sessions: HttpSessions,
     pub(crate) connections: Arc<HttpConnections>,
+    pub(crate) refusals: RefusalLog,
 }
 
 impl HttpGateway {
@@ -99,8 +103,17 @@ impl HttpGateway {
         let origin = format!("{scheme}://{address}");
         let resource_server =
             settings.oauth.clone().map(|oauth| ResourceServer::new(oauth, &origin));
-        let sessions = HttpSessions::default();
-        Ok(Self { server, clients, settings, resource_server, tls, address, sessions, connections })
+        Ok(Self {
+            server,
+            clients,
+            settings,
+            resource_server,
+            tls,
+            address,
+            sessions: HttpSessions::default(),
+            connections,
+            refusals: RefusalLog::default(),
+        })
     }
 }
 
@@ -116,7 +129,7 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
             () = closing.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
-        let Ok((stream, _)) = accepted else {
+        let Ok((stream, peer)) = accepted else {
             // For example too many open files: the next attempt may succeed.
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
@@ -130,7 +143,8 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
         let _ = stream.set_nodelay(true);
         // Below TLS, so that its own writes are limited too.
         let stream = WriteTimeoutStream::new(stream, WRITE_TIMEOUT);
-        let (router, tls) = (router.clone(), gateway.tls.as_ref().map(TlsReloader::acceptor));
+        let router = router.clone().layer(Extension(PeerAddress(peer)));
+        let (router, tls) = (router, gateway.tls.as_ref().map(TlsReloader::acceptor));
         let (open, ending) = (gateway.connections.begin(), gateway.connections.ending.clone());
         tokio::spawn(async move {
             let served = async {
@@ -203,6 +217,7 @@ fn router(gateway: Arc<HttpGateway>) -> Router {
         .route(&format!("{WELL_KNOWN}/{{*path}}"), get(protected_resource))
         .fallback(not_found)
         .layer(middleware::from_fn_with_state(Arc::clone(&gateway), guard::check_request))
+        .layer(middleware::from_fn_with_state(Arc::clone(&gateway), refusals::record_refusal))
         .with_state(gateway)
 }
 
@@ -218,13 +233,21 @@ async fn readiness(State(gateway): State<Arc<HttpGateway>>) -> Response {
         let text = format!("not ready: {problem}\n");
         return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
     }
-    let unavailable =
-        gateway.server.status().servers.values().filter(|server| !server.is_ready()).count();
-    let text = match unavailable {
-        0 => "ready\n".to_owned(),
-        1 => "ready; 1 server is away\n".to_owned(),
-        many => format!("ready; {many} servers are away\n"),
+    let status = gateway.server.status();
+    let unavailable = status.servers.values().filter(|server| !server.is_ready()).count();
+    let mut text = match unavailable {
+        0 => "ready".to_owned(),
+        1 => "ready; 1 server is away".to_owned(),
+        many => format!("ready; {many} servers are away"),
     };
+    // It serves on, but would not start again.
+    if status.refused_configuration.is_some() {
+        text.push_str("; the configuration on disk is refused");
+    }
+    if status.refused_documents.is_some() {
+        text.push_str("; the documents on disk are refused");
+    }
+    text.push('\n');
     text.into_response()
 }
 

@@ -84,6 +84,12 @@ impl Web {
         Self { folder, address, token: added.out.trim().to_owned(), _shim: shim }
     }
 
+    /// The same client of a daemon that was started anew, perhaps at another address.
+    pub(crate) fn find_again(&mut self) {
+        let status = weaver(&["status", "--config", &self.config(), "--json"]).json();
+        status["http"].as_str().unwrap().clone_into(&mut self.address);
+    }
+
     pub(crate) fn folder(&self) -> &Folder {
         &self.folder
     }

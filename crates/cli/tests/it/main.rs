@@ -24,6 +24,7 @@ mod client;
 mod client_runs;
 #[cfg(test)]
 mod client_tasks;
+mod client_tokens;
 #[cfg(test)]
 mod command_line;
 #[cfg(test)]

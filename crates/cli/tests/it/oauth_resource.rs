@@ -431,3 +431,27 @@ fn no_server_ever_sees_the_token_of_a_client() {
         assert!(!asked.starts_with("POST /mcp") || !asked.to_lowercase().contains("authorization"));
     }
 }
+
+/// "All of the team get 401" and "somebody guesses" are told apart.
+#[test]
+fn refused_tokens_of_an_issuer_are_counted_by_reason_and_logged_with_whose_they_claim_to_be() {
+    let gate = Gate::new("", "");
+    gate.refused(&gate.token(&json!({ "aud": "https://other.example/mcp" })));
+    gate.refused(&gate.token(&json!({ "exp": seconds() - 600, "iat": seconds() - 900 })));
+    gate.refused(&gate.token(&json!({ "iss": "https://evil.example", "sub": "mallory\nx" })));
+    let forged = SigningPair::ed25519(2);
+    let header = json!({"alg": "EdDSA", "kid": "one", "typ": "at+jwt"});
+    gate.refused(&forged.token(&header, &gate.claims(&json!({}))));
+    let without_role = gate.call(&gate.token(&json!({ "scope": "x" })));
+    assert_eq!(without_role.status, 403, "{without_role:?}");
+    let metrics = gate.web.get("/metrics");
+    for reason in ["audience", "expired_token", "issuer", "signature", "no_role"] {
+        let line = format!("weaver_http_refused_total{{reason=\"{reason}\"}} 1");
+        assert!(metrics.lines().any(|told| told == line), "{line}: {metrics}");
+    }
+    let log = crate::support::weaver(&["logs", "--config", &gate.web.config()]).out;
+    let refused: Vec<&str> = log.lines().filter(|line| line.contains("was refused")).collect();
+    assert_eq!(refused.len(), 5, "{log}");
+    let evil = refused.iter().find(|line| line.contains("evil.example")).unwrap();
+    assert!(evil.contains("mallory") && evil.contains("127.0.0.1:"), "{evil}");
+}

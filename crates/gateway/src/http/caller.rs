@@ -12,10 +12,12 @@ use sha2::{Digest as _, Sha256};
 use weaver_policy::{IdentityError, Policy, TokenIdentity};
 use weaver_types::{Principal, Timestamp, hex};
 
-use super::client_registry::{ClientAccess, HttpClient, TOKEN_PREFIX};
+use super::refusals::{RefusedRequest, RefusedSender};
 use super::{HttpGateway, now};
+use crate::client_registry::{ClientAccess, HttpClient, TOKEN_PREFIX, TokenLookup};
 use crate::oauth::{ResourceServer, TokenError, VerifiedToken, scopes};
 use crate::serve::{ClientKey, SessionOwner};
+use crate::telemetry::HttpRefusal;
 
 /// The error code of an invalid token (RFC 6750 §3.1).
 const INVALID_TOKEN: &str = "invalid_token";
@@ -59,7 +61,7 @@ pub(super) struct TokenCaller {
 #[derive(Debug)]
 pub(super) struct AuthRefusal {
     status: StatusCode,
-    problem: String,
+    refused: RefusedRequest,
     challenge: Option<String>,
 }
 
@@ -67,7 +69,7 @@ impl AuthRefusal {
     fn unauthorized(
         gateway: &HttpGateway,
         error: Option<&'static str>,
-        problem: impl Into<String>,
+        refused: RefusedRequest,
     ) -> Self {
         let challenge = match &gateway.resource_server {
             Some(resource) => {
@@ -76,12 +78,18 @@ impl AuthRefusal {
             }
             None => "Bearer realm=\"weaver\"".to_owned(),
         };
-        let problem = problem.into();
-        Self { status: StatusCode::UNAUTHORIZED, problem, challenge: Some(challenge) }
+        Self { status: StatusCode::UNAUTHORIZED, refused, challenge: Some(challenge) }
+    }
+
+    /// Notes who sent the request.
+    fn sent_by(mut self, sender: RefusedSender) -> Self {
+        self.refused.sender = sender;
+        self
     }
 
     pub(super) fn into_response(self) -> Response {
-        let mut response = (self.status, format!("{}\n", self.problem)).into_response();
+        let mut response = (self.status, format!("{}\n", self.refused.problem)).into_response();
+        response.extensions_mut().insert(self.refused);
         if let Some(challenge) = self.challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
@@ -95,6 +103,22 @@ impl Caller {
         match self {
             Self::Client(client) => client.access,
             Self::Anonymous | Self::Token(_) => ClientAccess::Sessions,
+        }
+    }
+
+    /// The name of the client that is registered at the gateway.
+    pub(super) fn client_name(&self) -> Option<&str> {
+        match self {
+            Self::Client(client) => Some(&client.name),
+            Self::Anonymous | Self::Token(_) => None,
+        }
+    }
+
+    /// The digest of its token, for a client that is registered at the gateway.
+    pub(super) fn token_digest(&self) -> Option<&str> {
+        match self {
+            Self::Client(client) => Some(client.token_digest()),
+            Self::Anonymous | Self::Token(_) => None,
         }
     }
 
@@ -116,21 +140,29 @@ impl Caller {
         gateway: &HttpGateway,
         headers: &HeaderMap,
     ) -> Result<Self, AuthRefusal> {
-        let refused = |problem: &str| AuthRefusal::unauthorized(gateway, None, problem);
+        let refused = |reason, problem: &str| {
+            AuthRefusal::unauthorized(gateway, None, RefusedRequest::new(reason, problem))
+        };
+        let header = HttpRefusal::Header;
         let mut values = headers.get_all(AUTHORIZATION).into_iter();
         let Some(first) = values.next() else {
             return match gateway.settings.anonymous {
                 true => Ok(Self::Anonymous),
-                false => Err(refused("a token is needed: `weaver clients add NAME` makes one")),
+                false => {
+                    let problem = "a token is needed: `weaver clients add NAME` makes one";
+                    Err(refused(HttpRefusal::NoToken, problem))
+                }
             };
         };
         if values.next().is_some() {
-            return Err(refused("there are two `Authorization` headers"));
+            return Err(refused(header, "there are two `Authorization` headers"));
         }
         let text = first.to_str().unwrap_or_default();
         let token = match text.split_once(' ') {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
-            _ => return Err(refused("the `Authorization` header must be `Bearer TOKEN`")),
+            _ => {
+                return Err(refused(header, "the `Authorization` header must be `Bearer TOKEN`"));
+            }
         };
         match &gateway.resource_server {
             // A token of ours is never sent to an issuer, even if it is misspelt.
@@ -142,14 +174,25 @@ impl Caller {
     }
 
     fn from_own_token(gateway: &HttpGateway, token: &str) -> Result<Self, AuthRefusal> {
-        let refused =
-            |problem: &str| AuthRefusal::unauthorized(gateway, Some(INVALID_TOKEN), problem);
-        match gateway.clients.find(token, gateway.server.expiry_time()) {
-            Ok(Some(client)) => Ok(Self::Client(client)),
-            Ok(None) => Err(refused("the token is not known, was removed, or has expired")),
+        let refused = |reason, problem: &str| {
+            let refused = RefusedRequest::new(reason, problem);
+            AuthRefusal::unauthorized(gateway, Some(INVALID_TOKEN), refused)
+        };
+        // The same answer for all: whoever guesses tokens learns nothing.
+        let problem = "the token is not known, was removed, or has expired";
+        match gateway.clients.look_up(token, gateway.server.expiry_time()) {
+            Ok(TokenLookup::Valid(client)) => Ok(Self::Client(*client)),
+            Ok(TokenLookup::Expired(client)) => Err(refused(HttpRefusal::ExpiredToken, problem)
+                .sent_by(RefusedSender::Client(client.name))),
+            Ok(TokenLookup::Removed(name)) => {
+                Err(refused(HttpRefusal::RemovedToken, problem)
+                    .sent_by(RefusedSender::Client(name)))
+            }
+            Ok(TokenLookup::Unknown) => Err(refused(HttpRefusal::UnknownToken, problem)),
             Err(error) => {
                 tracing::error!(%error, "the clients cannot be read; nobody is let in");
-                Err(refused("the clients cannot be read; the log says why"))
+                let problem = "the clients cannot be read; the log says why";
+                Err(refused(HttpRefusal::Clients, problem))
             }
         }
     }
@@ -162,16 +205,16 @@ impl Caller {
         let policy = gateway.server.policy();
         let verified = match resource_server.verify(policy.policy(), token, now()).await {
             Ok(verified) => verified,
-            Err(error @ TokenError::Unavailable(_)) => {
-                let (status, problem) = (StatusCode::SERVICE_UNAVAILABLE, error.to_string());
-                return Err(AuthRefusal { status, problem, challenge: None });
-            }
             Err(error) => {
-                return Err(AuthRefusal::unauthorized(
-                    gateway,
-                    Some(INVALID_TOKEN),
-                    error.to_string(),
-                ));
+                let refused = RefusedRequest {
+                    sender: RefusedSender::claimed_by(token),
+                    ..RefusedRequest::new(token_refusal(&error), error.to_string())
+                };
+                if error.is_unavailable() {
+                    let status = StatusCode::SERVICE_UNAVAILABLE;
+                    return Err(AuthRefusal { status, refused, challenge: None });
+                }
+                return Err(AuthRefusal::unauthorized(gateway, Some(INVALID_TOKEN), refused));
             }
         };
         match policy.policy().principal_for_token(&verified.identity) {
@@ -180,18 +223,21 @@ impl Caller {
                 Ok(Self::Token(TokenCaller::new(verified, &principal, profile, now())))
             }
             Err(error) => {
-                let challenge = match &error {
+                let (reason, challenge) = match &error {
                     IdentityError::MissingScopes { missing } => {
                         let missing: BTreeSet<&str> = missing.iter().map(String::as_str).collect();
-                        Some(resource_server.challenge(Some("insufficient_scope"), &missing))
+                        let challenge =
+                            resource_server.challenge(Some("insufficient_scope"), &missing);
+                        (HttpRefusal::Scope, Some(challenge))
                     }
-                    _ => None,
+                    _ => (HttpRefusal::NoRole, None),
                 };
-                Err(AuthRefusal {
-                    status: StatusCode::FORBIDDEN,
-                    problem: error.to_string(),
-                    challenge,
-                })
+                let TokenIdentity { issuer, subject, .. } = &verified.identity;
+                let refused = RefusedRequest {
+                    sender: RefusedSender::identified(issuer, subject),
+                    ..RefusedRequest::new(reason, error.to_string())
+                };
+                Err(AuthRefusal { status: StatusCode::FORBIDDEN, refused, challenge })
             }
         }
     }
@@ -224,6 +270,8 @@ impl Caller {
     pub(super) fn outlives(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Token(one), Self::Token(other)) => one.expires > other.expires,
+            // A client's newer token outlives the one that it replaces.
+            (Self::Client(one), Self::Client(other)) => one.created >= other.created,
             _ => false,
         }
     }
@@ -277,6 +325,21 @@ impl TokenCaller {
             profile,
             expires: expires.unwrap_or_else(|| now.after(UNSTATED_LIFETIME)),
         }
+    }
+}
+
+/// Why a token of an issuer is refused, for metrics and the log.
+fn token_refusal(error: &TokenError) -> HttpRefusal {
+    match error {
+        TokenError::Malformed(_) => HttpRefusal::MalformedToken,
+        TokenError::Unavailable(_) => HttpRefusal::IssuerUnavailable,
+        TokenError::Invalid(problem) => match *problem {
+            "it has ended" => HttpRefusal::ExpiredToken,
+            "it is for another server" => HttpRefusal::Audience,
+            "no key of its issuer made its signature" => HttpRefusal::Signature,
+            "the policy does not trust its issuer" => HttpRefusal::Issuer,
+            _ => HttpRefusal::InvalidToken,
+        },
     }
 }
 

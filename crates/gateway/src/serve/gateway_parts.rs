@@ -25,7 +25,7 @@ use super::salt;
 use super::timer::TokioTimer;
 use crate::config::{self, Config, redaction, sentinel};
 use crate::private_file;
-use crate::publish::{CheckpointPublisher, PublisherSettings, ReceiptClient};
+use crate::publish::{CheckpointPublisher, PublishFailures, PublisherSettings, ReceiptClient};
 use crate::telemetry::{Exporter, Telemetry};
 
 /// The most bytes kept behind handles; the oldest results are dropped first.
@@ -49,6 +49,8 @@ pub(crate) struct GatewayParts {
     pub(crate) index_updater: Option<IndexUpdater>,
     /// Signs the log and publishes checkpoints.
     pub(crate) publisher: Option<CheckpointPublisher>,
+    /// Counts failures of the publisher.
+    pub(crate) publish_failures: Option<Arc<PublishFailures>>,
     /// Issues receipts of calls, where the log is signed.
     pub(crate) receipts: Option<ReceiptClient>,
     /// The ledger and its retention rules.
@@ -150,6 +152,7 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         confinement_signals,
         open_report,
         index_updater,
+        publish_failures: publisher.as_ref().map(CheckpointPublisher::failure_counts),
         receipts: publisher.as_ref().map(CheckpointPublisher::receipt_client),
         publisher,
         telemetry,

@@ -179,6 +179,9 @@ impl RunTracker {
         if let Some(name) = self.client_name.get() {
             run.settings.metadata.insert("client".to_owned(), name.as_str().into());
         }
+        if let Some(name) = self.client.token_name() {
+            run.settings.metadata.insert("http_client".to_owned(), name.into());
+        }
         let last_written = Timestamp::default();
         Ok(ActiveRun {
             run,
