@@ -24,6 +24,8 @@ mod client;
 mod client_runs;
 #[cfg(test)]
 mod client_tasks;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod client_tokens;
 #[cfg(test)]
 mod command_line;
