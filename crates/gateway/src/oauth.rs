@@ -18,5 +18,4 @@ mod resource_server;
 
 pub use logins::{LoginEntry, LoginFolder, SealedLogin};
 
-pub(crate) use error::TokenError;
 pub(crate) use resource_server::{ResourceServer, VerifiedToken, WELL_KNOWN, scopes};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use sha2::{Digest as _, Sha256};
@@ -14,7 +14,7 @@ use weaver_types::{Principal, Timestamp, hex};
 
 use super::client_registry::{ClientAccess, HttpClient, TOKEN_PREFIX};
 use super::{HttpGateway, now};
-use crate::oauth::{ResourceServer, TokenError, VerifiedToken, scopes};
+use crate::oauth::{ResourceServer, VerifiedToken, scopes};
 use crate::serve::{ClientKey, SessionOwner};
 
 /// The error code of an invalid token (RFC 6750 §3.1).
@@ -26,6 +26,9 @@ const ANONYMOUS_KEY: &str = "anonymous:";
 
 /// How long sessions live after the last request with a token that does not say when it expires.
 const UNSTATED_LIFETIME: Duration = Duration::from_secs(30 * 60);
+
+/// How much of a token's own scopes a challenge repeats.
+const MAX_REPEATED_SCOPE_BYTES: usize = 2_048;
 
 /// The authenticated sender of a request.
 #[derive(Debug, Clone)]
@@ -61,6 +64,8 @@ pub(super) struct AuthRefusal {
     status: StatusCode,
     problem: String,
     challenge: Option<String>,
+    /// When the client may try again with the same token.
+    retry_seconds: Option<u64>,
 }
 
 impl AuthRefusal {
@@ -77,13 +82,21 @@ impl AuthRefusal {
             None => "Bearer realm=\"weaver\"".to_owned(),
         };
         let problem = problem.into();
-        Self { status: StatusCode::UNAUTHORIZED, problem, challenge: Some(challenge) }
+        Self {
+            status: StatusCode::UNAUTHORIZED,
+            problem,
+            challenge: Some(challenge),
+            retry_seconds: None,
+        }
     }
 
     pub(super) fn into_response(self) -> Response {
         let mut response = (self.status, format!("{}\n", self.problem)).into_response();
         if let Some(challenge) = self.challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        if let Some(seconds) = self.retry_seconds {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }
@@ -162,9 +175,10 @@ impl Caller {
         let policy = gateway.server.policy();
         let verified = match resource_server.verify(policy.policy(), token, now()).await {
             Ok(verified) => verified,
-            Err(error @ TokenError::Unavailable(_)) => {
+            Err(error) if error.is_unavailable() => {
                 let (status, problem) = (StatusCode::SERVICE_UNAVAILABLE, error.to_string());
-                return Err(AuthRefusal { status, problem, challenge: None });
+                let retry_seconds = error.retry_seconds();
+                return Err(AuthRefusal { status, problem, challenge: None, retry_seconds });
             }
             Err(error) => {
                 return Err(AuthRefusal::unauthorized(
@@ -182,8 +196,10 @@ impl Caller {
             Err(error) => {
                 let challenge = match &error {
                     IdentityError::MissingScopes { missing } => {
-                        let missing: BTreeSet<&str> = missing.iter().map(String::as_str).collect();
-                        Some(resource_server.challenge(Some("insufficient_scope"), &missing))
+                        // A client that asks for exactly these scopes must not lose others.
+                        let present = repeatable_scopes(&verified.identity.scopes);
+                        let scopes = missing.iter().map(String::as_str).chain(present).collect();
+                        Some(resource_server.challenge(Some("insufficient_scope"), &scopes))
                     }
                     _ => None,
                 };
@@ -191,6 +207,7 @@ impl Caller {
                     status: StatusCode::FORBIDDEN,
                     problem: error.to_string(),
                     challenge,
+                    retry_seconds: None,
                 })
             }
         }
@@ -292,6 +309,21 @@ fn session_key(identity: &TokenIdentity, client: &str, principal: &Principal) ->
     digest_key(&[&identity_parts(identity, client)[..], &rights].concat())
 }
 
+/// The scopes of a token that a header can repeat (RFC 6749 §3.3), up to a bound.
+fn repeatable_scopes(scopes: &BTreeSet<String>) -> impl Iterator<Item = &str> {
+    let is_scope_byte = |byte: u8| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
+    let mut room = MAX_REPEATED_SCOPE_BYTES;
+    scopes
+        .iter()
+        .map(String::as_str)
+        .filter(move |scope| scope.bytes().all(is_scope_byte))
+        .take_while(move |scope| {
+            let left = room.checked_sub(scope.len().saturating_add(1));
+            room = left.unwrap_or_default();
+            left.is_some()
+        })
+}
+
 fn identity_parts<'a>(identity: &'a TokenIdentity, client: &'a str) -> [&'a str; 3] {
     [&identity.issuer, &identity.subject, client]
 }
@@ -318,6 +350,15 @@ mod tests {
     use weaver_types::PrincipalId;
 
     use super::*;
+
+    #[test]
+    fn a_challenge_repeats_scopes_that_a_header_can_hold() {
+        let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let scopes: BTreeSet<String> = set(&["a", "b:c", "d\"e", "f\\g", "h i", "\u{e4}", "z"]);
+        assert_eq!(repeatable_scopes(&scopes).collect::<Vec<_>>(), ["a", "b:c", "z"]);
+        let many: BTreeSet<String> = (0..1_000).map(|n| format!("scope{n:04}")).collect();
+        assert_eq!(repeatable_scopes(&many).count(), 204);
+    }
 
     #[test]
     fn the_sessions_of_a_token_are_those_of_its_whole_identity() {
