@@ -26,12 +26,12 @@ pub(crate) use call_metrics::{CallReport, RequestOrigin};
 pub(crate) use call_trace::CallTrace;
 pub(crate) use exposition::{CONTENT_TYPE as EXPOSITION, render};
 pub(crate) use gauges::gather;
-pub(crate) use otlp::{Exporter, ExporterTask};
+pub(crate) use otlp::{ExportedResource, Exporter, ExporterTask, SpanQueue};
 pub(crate) use timed_driver::timed;
 pub(crate) use trace_parent::TraceParent;
 
 use call_metrics::CallMetrics;
-use otlp::{SpanQueue, call_spans};
+use otlp::call_spans;
 
 /// The counters and traces of a running gateway.
 pub(crate) struct Telemetry {

@@ -221,6 +221,7 @@ fn a_collector_gets_the_spans_of_calls_and_the_metrics() {
     assert_eq!(weaver(&["stop", "--config", &folder.arg("weaver.toml")]).code, 0);
     let told = collector.told();
     assert!(told.authorized, "the header is sent");
+    assert!(told.resources.iter().all(|resource| resource["service.name"] == "weaver"));
     let spans = &told.spans;
     let roots: Vec<_> = spans.iter().filter(|span| span.kind == SpanKind::Server).collect();
     assert_eq!(roots.len(), 4, "one for each call: {spans:?}");
@@ -231,6 +232,38 @@ fn a_collector_gets_the_spans_of_calls_and_the_metrics() {
     let failed = roots.iter().find(|span| span.name.ends_with("good.failing")).unwrap();
     assert!(failed.failed && failed.attributes.contains_key("error.type"), "{failed:?}");
     check_metrics(&told);
+}
+
+/// Several gateways in containers all have the process id 1; a restart makes no other gateway.
+#[test]
+fn a_gateway_is_told_apart_by_its_store() {
+    let collector = Collector::start();
+    let settings = format!(
+        "[telemetry.otlp]\nendpoint = \"{}\"\ninterval_s = 1\n\
+         headers = {{ Authorization = \"Bearer s3cret\" }}\n\
+         attributes = {{ \"deployment.environment.name\" = \"test\" }}\n",
+        collector.endpoint()
+    );
+    let start_and_stop = |folder: &Folder| {
+        let mut command = serve(folder, &[]);
+        command.env("OTEL_SERVICE_NAME", "gate").env("OTEL_RESOURCE_ATTRIBUTES", "team=a%20b");
+        let mut client = Client::start_as(command).shaken();
+        client.execute("good.echo", json!({"text": "x"}));
+        client.end();
+        assert_eq!(weaver(&["stop", "--config", &folder.arg("weaver.toml")]).code, 0);
+        collector.told().resources
+    };
+    let one = folder(&[("good", "good")], &settings, "");
+    let first = start_and_stop(&one);
+    assert_eq!(start_and_stop(&one), first, "a restart changes nothing");
+    let resource = first.first().unwrap();
+    assert_eq!(first.len(), 1, "{first:?}");
+    assert_eq!(resource["service.name"], "gate");
+    assert_eq!(resource["team"], "a b");
+    assert_eq!(resource["deployment.environment.name"], "test");
+    let other = start_and_stop(&folder(&[("good", "good")], &settings, ""));
+    let ids: BTreeSet<&String> = other.iter().map(|one| &one["service.instance.id"]).collect();
+    assert_eq!(ids.len(), 2, "{other:?}");
 }
 
 /// The span in which the client makes its call, and its trace.

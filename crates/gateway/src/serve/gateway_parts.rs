@@ -26,7 +26,7 @@ use super::timer::TokioTimer;
 use crate::config::{self, Config, redaction, sentinel};
 use crate::private_file;
 use crate::publish::{CheckpointPublisher, PublisherSettings, ReceiptClient};
-use crate::telemetry::{Exporter, Telemetry};
+use crate::telemetry::{ExportedResource, Exporter, SpanQueue, Telemetry};
 
 /// The most bytes kept behind handles; the oldest results are dropped first.
 const MAX_HANDLE_BYTES: u64 = 512 * 1024 * 1024;
@@ -57,6 +57,16 @@ pub(crate) struct GatewayParts {
     pub(crate) telemetry: Arc<Telemetry>,
     /// Sends traces and metrics to a collector.
     pub(crate) exporter: Option<Exporter>,
+}
+
+/// The exporter to the collector of the configuration, if there is one.
+fn open_exporter(
+    config: &Config,
+    instance: &str,
+) -> Result<Option<(Exporter, SpanQueue)>, ServeError> {
+    let Some(collector) = &config.telemetry.otlp else { return Ok(None) };
+    let resource = ExportedResource { configured: &collector.attributes, instance };
+    Ok(Some(Exporter::new(collector, resource)?))
 }
 
 pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayParts, ServeError> {
@@ -96,8 +106,6 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         log_key,
         PublisherPorts { clock: &clock, random: &random },
     )?;
-    let (exporter, spans) = config.telemetry.otlp.as_ref().map(Exporter::new).transpose()?.unzip();
-    let telemetry = Arc::new(Telemetry::new(clock.now(), spans));
     let pruning = config.log.retention.clone().map(|rules| (Arc::clone(&ledger), rules));
     let session = config.session_budget.clone();
     let handles = HandleBudget::default()
@@ -119,6 +127,8 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
     let registry = Arc::new(Registry::new());
     let blobs = Arc::new(ledger.blobs());
     let salt = salt::load_or_create(ledger.as_ref(), &settings.tenant, random.as_ref())?;
+    let (exporter, spans) = open_exporter(config, &salt::public_id(&salt))?.unzip();
+    let telemetry = Arc::new(Telemetry::new(clock.now(), spans));
     let etag_observer = own_tools::etag_observer(config)?;
     let preconditions =
         LocalPreconditions::new(salt).in_folder(config.base()).with_etags(etag_observer);
