@@ -131,11 +131,7 @@ static OAUTH: SectionDefinition = SectionDefinition {
             "How tokens that are no JWTs are introspected, by the names of issuers in the policy; \
              answers are cached for 30 s, refusals for 5 s",
         ),
-        key(
-            "authority",
-            Text,
-            "A file of certificates, in PEM, that count beside the platform's for issuers",
-        ),
+        key("ca_file", Text, "Certificates, in PEM, that count beside the platform's for issuers"),
     ],
 };
 
