@@ -52,6 +52,7 @@ mod results;
 mod revocation;
 mod row_schema;
 mod run_comparison;
+mod run_fault;
 mod run_log;
 mod run_masks;
 mod run_state;
@@ -102,7 +103,7 @@ pub use registry::{
 pub use repair::Repairs;
 pub use revocation::RevocationSubject;
 pub use run_comparison::{RunComparison, RunMismatch, compare_runs};
-pub use run_log::RunFault;
+pub use run_fault::RunFault;
 pub use run_state::{RunDelta, RunState};
 pub use runtime::{
     AgentRuntime, Critique, MAX_STEPS, PlanError, PlannedStep, Planner, RunRecord, StepArtifact,

@@ -59,6 +59,10 @@ kinds! {
     RunEntered = "run.entered";
     /// A run ended.
     RunFinished = "run.finished";
+    /// What pruned events of a run had changed in it: the run can still be compared with the log.
+    RunRestated = "run.restated";
+    /// A run took the place of one that cannot be compared with the log, with the strictest label.
+    RunReplaced = "run.replaced";
     /// It turned out whether what a class of calls said was right.
     CalibrationRecorded = "calibration.recorded";
     /// The user of a run said something, through a host that may report it.

@@ -126,6 +126,9 @@ mod policy_commands;
 mod proofs;
 #[cfg(test)]
 mod proxy;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod pruned_runs;
 #[cfg(test)]
 mod pseudo_random;
 #[cfg(test)]

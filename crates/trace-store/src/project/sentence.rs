@@ -17,6 +17,7 @@ pub(super) fn sentences(facts: &EventFacts) -> Vec<(StoryAspect, String)> {
     }
     match kind {
         EventKind::RunStarted => vec![(StoryAspect::Run, run(facts))],
+        EventKind::RunReplaced => vec![(StoryAspect::Run, replacement(facts))],
         EventKind::Routed => vec![(StoryAspect::Shortlist, shortlist(facts))],
         EventKind::Refused => {
             let asked_for = facts.text(&["arguments", "text"]);
@@ -49,6 +50,14 @@ fn run(facts: &EventFacts) -> String {
         text_or_unknown(facts, &["run_agent"]),
         text_or_unknown(facts, &["safety_mode"]),
         intent.unwrap_or_default()
+    )
+}
+
+fn replacement(facts: &EventFacts) -> String {
+    format!(
+        "in place of run {}, with the strictest label: {}",
+        text_or_unknown(facts, &["replaces"]),
+        text_or_unknown(facts, &["problem"])
     )
 }
 

@@ -229,6 +229,8 @@ impl EventType {
             | EventKind::RunStarted
             | EventKind::RunEntered
             | EventKind::RunFinished
+            | EventKind::RunRestated
+            | EventKind::RunReplaced
             | EventKind::CalibrationRecorded
             | EventKind::Routed
             | EventKind::UpstreamReady
