@@ -137,6 +137,9 @@ mod publishing;
 mod questions;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
+mod read_only_store;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod readiness;
 #[cfg(test)]
 mod redact;
