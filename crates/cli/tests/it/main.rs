@@ -76,6 +76,9 @@ mod hostile;
 mod http;
 #[cfg(test)]
 mod http_questions;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod init_process;
 #[cfg(test)]
 mod inspect;
 #[cfg(target_os = "linux")]
