@@ -9,6 +9,7 @@
 mod caller;
 mod client_registry;
 mod connections;
+mod cors;
 mod event_buffer;
 mod event_stream;
 mod guard;
@@ -19,6 +20,7 @@ mod modern;
 mod request_body;
 mod sessions;
 mod tls;
+mod trace_context;
 mod unproven_connections;
 mod write_timeout;
 
@@ -203,6 +205,8 @@ fn router(gateway: Arc<HttpGateway>) -> Router {
         .route(&format!("{WELL_KNOWN}/{{*path}}"), get(protected_resource))
         .fallback(not_found)
         .layer(middleware::from_fn_with_state(Arc::clone(&gateway), guard::check_request))
+        .layer(middleware::from_fn(trace_context::take_header))
+        .layer(middleware::from_fn_with_state(Arc::clone(&gateway), cors::share_with_origins))
         .with_state(gateway)
 }
 

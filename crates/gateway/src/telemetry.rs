@@ -28,7 +28,7 @@ pub(crate) use exposition::{CONTENT_TYPE as EXPOSITION, render};
 pub(crate) use gauges::gather;
 pub(crate) use otlp::{Exporter, ExporterTask};
 pub(crate) use timed_driver::timed;
-pub(crate) use trace_parent::TraceParent;
+pub(crate) use trace_parent::{META_KEY as TRACE_PARENT_KEY, TraceParent};
 
 use call_metrics::CallMetrics;
 use otlp::{SpanQueue, call_spans};

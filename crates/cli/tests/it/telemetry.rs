@@ -205,6 +205,31 @@ fn every_metric_of_the_dashboard_is_one_that_the_gateway_tells() {
     client.end();
 }
 
+/// The names of series in a text, such as a query.
+fn named_series(text: &str) -> BTreeSet<&str> {
+    let between = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+    text.split(between).filter(|word| word.starts_with("weaver_")).collect()
+}
+
+#[test]
+fn every_metric_of_the_alerts_is_one_that_the_gateway_tells() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operations/alerts.yaml");
+    let alerts = fs::read_to_string(path).unwrap();
+    let rules = alerts.matches("- alert: ").count();
+    let named = named_series(&alerts);
+    assert!(rules >= 10 && named.len() >= 10, "{named:?}");
+    let web = Web::prepared("good", "", None);
+    let mut client = web.client();
+    play(&mut client);
+    let metrics = Metrics::of(&web);
+    let series = metrics.series();
+    let told: BTreeSet<&str> = series.iter().map(|name| name.split('{').next().unwrap()).collect();
+    for name in named {
+        assert!(told.contains(name), "the gateway does not tell `{name}`: {told:?}");
+    }
+    client.end();
+}
+
 #[test]
 fn a_collector_gets_the_spans_of_calls_and_the_metrics() {
     let collector = Collector::start();
@@ -277,6 +302,31 @@ fn spans_of_traced_call(told: &Told) -> (&Span, &Span) {
     let text = format!("{spans:?}");
     assert!(!text.contains(ARGUMENT) && !text.contains(SECRET), "{text}");
     (root, server)
+}
+
+/// Proxies and instrumented clients write the context into a header.
+#[test]
+fn a_trace_context_in_a_header_counts_where_the_message_has_none() {
+    let collector = Collector::start();
+    let settings = format!("[telemetry.otlp]\nendpoint = \"{}\"\n", collector.endpoint());
+    let web = Web::with("good", &settings);
+    let id = web.open_with(json!({}));
+    let of_header = format!("00-{TRACE}-{CLIENT_SPAN}-01");
+    let other = "0af7651916cd43dd8448eb211c80319c";
+    let of_message = json!({ "traceparent": format!("00-{other}-{CLIENT_SPAN}-01") });
+    let echo = json!({ "capability": "good.echo", "arguments": { "text": "your metadata" } });
+    for (number, header, meta, trace) in
+        [(7, of_header.as_str(), json!({}), TRACE), (8, of_header.as_str(), of_message, other)]
+    {
+        let params = json!({ "name": "tool_execute", "arguments": echo, "_meta": meta });
+        let headers = [("mcp-session-id", id.as_str()), ("traceparent", header)];
+        let answer = web.post(&headers, &request(number, "tools/call", params));
+        assert!(answer.body.contains(trace), "{answer:?}");
+    }
+    let params = json!({ "name": "tool_execute", "arguments": echo });
+    let headers = [("mcp-session-id", id.as_str()), ("traceparent", "00-not-one-01")];
+    let answer = web.post(&headers, &request(9, "tools/call", params));
+    assert!(!answer.body.contains(TRACE) && answer.status == 200, "{answer:?}");
 }
 
 /// Spans of prompts and resources have the names and attributes of theirs, and none of a tool's.
