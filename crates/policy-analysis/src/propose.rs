@@ -133,7 +133,7 @@ pub fn propose(tool: &ToolDescription<'_>) -> ContractProposal {
         if by_reach { format!("{}; {}", found.why, reach.why) } else { found.why.clone() };
     let mut reasons = BTreeMap::from([("effects", because), ("sink", why)]);
     let counted = sink.unwrap_or_else(|| effects.strictest_sink());
-    let critical_arguments = critical_arguments(tool.input, effects, counted, &mut reasons);
+    let critical_arguments = critical_arguments(tool, effects, counted, &mut reasons);
     let output = output::propose_label(&text, tool.input, effects);
     reasons.insert("output", output.why);
     let output = output.label;
@@ -164,15 +164,16 @@ pub fn propose(tool: &ToolDescription<'_>) -> ContractProposal {
 /// The defaults from the schema. If a call can be made without any critical argument, its required
 /// titles are critical too: without a receiver, the title identifies what the call is about.
 fn critical_arguments(
-    schema: Option<&Value>,
+    tool: &ToolDescription<'_>,
     effects: Effects,
     sink: SinkKind,
     reasons: &mut BTreeMap<&'static str, String>,
 ) -> BTreeSet<JsonPointer> {
+    let schema = tool.input;
     if sink == SinkKind::None || schema.is_none() {
         return BTreeSet::new();
     }
-    let mut found = critical::arguments(schema, sink);
+    let mut found = critical::tool_arguments(tool.name, schema, sink);
     if effects.impact == Impact::Read {
         found.retain(|at| pointer_role(at) == ArgumentRole::Network);
     }
