@@ -70,7 +70,8 @@ fn daemon(config: &Path) -> Result<(), Failure> {
     let config = weaver_gateway::config::load(config)?;
     let options = DaemonOptions { idle_exit: Some(IDLE_EXIT), ..DaemonOptions::default() };
     let mut claim = StoreClaim::of_store(&config.store_path)?;
-    daemon::run(config, serve::ServeOptions::default(), options, &mut claim, || {
+    let mut http = daemon::HttpListener::default();
+    daemon::run(config, serve::ServeOptions::default(), options, &mut claim, &mut http, || {
         println!("{}", DaemonCommand::ready_line());
         let _ = daemon::detach_output();
     })?;

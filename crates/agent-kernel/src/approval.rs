@@ -1,5 +1,6 @@
 //! Approvals in the kernel: the requests that held calls open, and the approvals given in advance.
 
+mod approval_counts;
 mod approval_requests;
 mod ask_resolver;
 mod change_request;
@@ -14,6 +15,8 @@ mod stored_approvals;
 pub(crate) mod table;
 pub(crate) mod waiters;
 
+pub(crate) use approval_counts::ApprovalCounters;
+pub use approval_counts::ApprovalCounts;
 pub(crate) use approval_requests::ApprovalRequests;
 pub(crate) use ask_resolver::ResolverOutcome;
 pub(crate) use change_request::{ChangeError, phase_event_kind};

@@ -8,9 +8,9 @@ use weaver_trace_store::{MemoryBlobs, MemoryLedger};
 use weaver_types::ledger::{BlobStore, Ledger};
 use weaver_types::{Clock, OsRandom, Random, SystemClock, Timer};
 
-use crate::approval::ApprovalRequests;
 use crate::approval::standing_approvals::StandingApprovals;
 use crate::approval::table::HoldTable;
+use crate::approval::{ApprovalCounters, ApprovalRequests};
 use crate::cached_run::RunCache;
 use crate::clock_guard::GuardedClock;
 use crate::context::KernelContext;
@@ -152,7 +152,17 @@ impl KernelBuilder {
         let firewall = ports.firewall.clone().unwrap_or_default().with_views(ports.views.clone());
         let policy = RwLock::new(policy);
         Kernel::open(
-            KernelContext { registry, policy, ledger, clock, random, timer, settings, firewall },
+            KernelContext {
+                registry,
+                policy,
+                ledger,
+                clock,
+                random,
+                timer,
+                settings,
+                firewall,
+                approval_counts: ApprovalCounters::default(),
+            },
             blobs,
             keys,
             &ports,

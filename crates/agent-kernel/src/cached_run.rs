@@ -17,6 +17,7 @@ use crate::error::KernelError;
 use crate::provenance::{self, ProvenanceIndex};
 use crate::reserved_amounts::ReservedAmounts;
 use crate::revocation::Revocations;
+use crate::run_fault::RunFault;
 use crate::run_log::{RunLog, VerifiedRun};
 use crate::run_masks::RunMasks;
 use crate::run_state::{self, EncodedLabelCache, RunDelta, RunState, parse_state, state_key};
@@ -313,12 +314,15 @@ impl RunCache {
     /// may be many.
     fn load(&self, run: &RunId, ledger: &dyn Ledger) -> Result<RunSlotInner, KernelError> {
         let (tenant, mut cached) = (&self.tenant, CachedRun::default());
-        let stored_run =
-            self.log
-                .lock()
-                .map_err(|_| poisoned_run_error())?
-                .find_run(run, ledger, || ledger.read(&state_key(tenant, run)))?;
-        let VerifiedRun { state, version, provenance } = stored_run.verify(ledger)?;
+        let verified = match self.read_verified(run, ledger) {
+            // Pruning may have come between the reading of the log and that of the run's events;
+            // the log restates them then.
+            Err(KernelError::UnprovenRun { fault: RunFault::Pruned, .. }) => {
+                self.read_verified(run, ledger)
+            }
+            read => read,
+        };
+        let VerifiedRun { state, version, provenance } = verified?;
         cached.set_committed(state, version);
         let provenance = Mutex::new(provenance::read_index(tenant, run, ledger, provenance)?);
         let spent = cached.committed.meters.prompt_tokens;
@@ -329,6 +333,15 @@ impl RunCache {
         cached.finished_calls = cached.committed.meters.tool_calls.max(touched);
         let masks = RunMasks::read(tenant, run, ledger)?;
         Ok(RunSlotInner { run: Mutex::new(cached), provenance, masks })
+    }
+
+    /// Reads a run, and verifies it against the log.
+    fn read_verified(&self, run: &RunId, ledger: &dyn Ledger) -> Result<VerifiedRun, KernelError> {
+        let record = || ledger.read(&state_key(&self.tenant, run));
+        let mut log = self.log.lock().map_err(|_| poisoned_run_error())?;
+        let stored_run = log.find_run(run, ledger, record)?;
+        drop(log);
+        stored_run.verify(ledger)
     }
 
     /// A slot with the record of a run as it is stored, not compared with the log. Nothing may be

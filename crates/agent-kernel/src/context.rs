@@ -7,6 +7,7 @@ use weaver_policy::PolicySet;
 use weaver_types::ledger::Ledger;
 use weaver_types::{Capability, CapabilityId, Random, Timer, Timestamp};
 
+use crate::approval::ApprovalCounters;
 use crate::cached_run::RunSlot;
 use crate::clock_guard::{ClockReading, GuardedClock};
 use crate::registry::Registry;
@@ -23,6 +24,7 @@ pub(crate) struct KernelContext {
     pub(crate) timer: Arc<dyn Timer>,
     pub(crate) settings: Settings,
     pub(crate) firewall: Firewall,
+    pub(crate) approval_counts: ApprovalCounters,
 }
 
 impl KernelContext {

@@ -5,6 +5,8 @@ use weaver_firewall::HandleError;
 use weaver_types::ledger::LedgerError;
 use weaver_types::{CapabilityId, Digest, RandomError};
 
+use crate::run_fault::RunFault;
+
 /// Why a capability was not registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -150,6 +152,14 @@ pub enum KernelError {
         /// What is wrong.
         problem: String,
     },
+    /// The record of a run is not accepted: it was compared with the log.
+    #[error("a run in the ledger cannot be read: {problem}")]
+    UnprovenRun {
+        /// Why it is not accepted.
+        fault: RunFault,
+        /// The same in a sentence, with what to do.
+        problem: String,
+    },
 }
 
 impl KernelError {
@@ -160,7 +170,7 @@ impl KernelError {
             Self::Ledger(error) => error.code(),
             Self::Random(_) => "random.failed",
             Self::Handle(error) => error.code(),
-            Self::StoredRecord { .. } => "kernel.stored",
+            Self::StoredRecord { .. } | Self::UnprovenRun { .. } => "kernel.stored",
         }
     }
 }

@@ -52,6 +52,7 @@ mod results;
 mod revocation;
 mod row_schema;
 mod run_comparison;
+mod run_fault;
 mod run_log;
 mod run_masks;
 mod run_state;
@@ -70,8 +71,8 @@ mod wait;
 mod worker_pool;
 
 pub use approval::{
-    ApprovalAnswer, ApprovalResolver, ApprovalResolverError, EndedApproval, OpenApproval,
-    PendingApproval, StoredApproval, TimedApprovalResolver, read_standing_approval,
+    ApprovalAnswer, ApprovalCounts, ApprovalResolver, ApprovalResolverError, EndedApproval,
+    OpenApproval, PendingApproval, StoredApproval, TimedApprovalResolver, read_standing_approval,
 };
 pub use budget_reservation::BudgetRemaining;
 pub use builder::KernelBuilder;
@@ -102,7 +103,7 @@ pub use registry::{
 pub use repair::Repairs;
 pub use revocation::RevocationSubject;
 pub use run_comparison::{RunComparison, RunMismatch, compare_runs};
-pub use run_log::RunFault;
+pub use run_fault::RunFault;
 pub use run_state::{RunDelta, RunState};
 pub use runtime::{
     AgentRuntime, Critique, MAX_STEPS, PlanError, PlannedStep, Planner, RunRecord, StepArtifact,

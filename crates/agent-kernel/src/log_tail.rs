@@ -6,9 +6,7 @@ use weaver_types::ledger::{Ledger, MAX_PAGE, StoredEvent};
 use weaver_types::{EventKind, RunId, Timestamp};
 
 use crate::error::KernelError;
-
-/// How many events at the end of the log are read at most.
-pub(crate) const MAX_TAIL_EVENTS: u64 = 200_000;
+pub(crate) use crate::run_fault::MAX_TAIL_EVENTS;
 
 /// One event of the log.
 pub(crate) struct LogEvent<'e> {

@@ -5,6 +5,9 @@
 //! writes one record, in the batch that records the call, so that the cost of a call does not grow
 //! with the index, and a run that is loaded again after a restart gets the same verdicts.
 //!
+//! What the user only quoted or denied vouches like a trusted result: at sinks that accept those, and
+//! at no stricter one.
+//!
 //! A trusted source may merely repeat what it was told: a call that the model writes after
 //! untrusted input could place a value there and fetch it back as trusted, also in parts or
 //! encoded. Therefore the result of such a call vouches for nothing unless all arguments of the
@@ -15,6 +18,7 @@ mod argument_check;
 mod collect;
 mod index;
 mod index_record;
+mod payments;
 mod reply_records;
 
 pub(crate) use argument_check::{are_vouched_for, declared_names};
@@ -23,4 +27,5 @@ pub(crate) use collect::{
 };
 pub(crate) use index::{IndexEntries, ProvenanceIndex, Voucher};
 pub(crate) use index_record::{put_digest, read_index, record_puts};
+pub(crate) use payments::payment_key;
 pub(crate) use reply_records::{Reply, ReplyRecord, reply_records, vouched_ids};

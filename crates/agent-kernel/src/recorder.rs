@@ -18,6 +18,7 @@ mod record_ends;
 mod recover;
 mod run_end;
 mod run_entry;
+mod run_replacement;
 mod run_update;
 mod signal;
 mod statements;

@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 
 use ahash::RandomState;
-use weaver_types::RunId;
 use weaver_types::ledger::{LedgerError, MAX_PAGE, Record, StoredEvent};
+use weaver_types::{EventKind, RunId};
 
 use crate::error::KernelError;
-use crate::run_log::{RunChange, RunFault, run_change, run_of, unreadable_event};
-use crate::run_state::{RunState, parse_state};
+use crate::run_fault::RunFault;
+use crate::run_log::{
+    RestatedChanges, RunChange, add_restated_changes, parse_header, run_change, unreadable_event,
+};
+use crate::run_state::{RunDelta, RunState, parse_state};
 
 /// The result of comparing all runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +19,8 @@ use crate::run_state::{RunState, parse_state};
 pub struct RunComparison {
     /// The number of runs whose records match their events.
     pub proven: usize,
-    /// The number of runs with pruned payloads, which cannot be compared.
+    /// The number of runs with pruned payloads that the log does not restate, which cannot be
+    /// compared.
     pub pruned: usize,
     /// The first run, by id, whose record does not match the log.
     pub first_bad: Option<RunMismatch>,
@@ -35,14 +39,16 @@ pub struct RunMismatch {
 /// The comparison of one run, while the log is read.
 #[derive(Debug, Default)]
 struct ComparedRun {
-    /// The number of changes in the log before the records were read.
-    min_changes: u64,
+    /// The last event of the run before the records were read, and whether it was changed by then.
+    last_before: Option<u64>,
+    is_changed: bool,
+    /// What the log restates of pruned events.
+    restated: RestatedChanges,
     /// Whether the log has events of the run, and the ledger a record.
     in_log: bool,
     has_record: bool,
     /// The state in the record; `None` if it cannot be read.
     stored: Option<RunState>,
-    changes: u64,
     folded_state: RunState,
     /// Whether the record matched the folded state when it was read or later.
     matched: bool,
@@ -72,10 +78,13 @@ pub fn compare_runs(
     records: &mut RecordPages<'_>,
 ) -> Result<RunComparison, KernelError> {
     let mut runs: HashMap<RunId, ComparedRun, RandomState> = HashMap::default();
-    for_each_run_event(events, &mut |run, change| {
+    for_each_run_event(events, &mut |run, event, kind| {
         let compared = compared_run(&mut runs, run)?;
         compared.in_log = true;
-        compared.min_changes += u64::from(matches!(change, RunChange::Delta(_)));
+        compared.last_before = Some(event.seq);
+        if kind == Some(EventKind::RunRestated) {
+            add_restated_changes(event, &mut compared.restated);
+        }
         Some(())
     })?;
     loop {
@@ -89,18 +98,12 @@ pub fn compare_runs(
             compared.stored = parse_state(&record.value).ok();
         }
     }
-    for_each_run_event(events, &mut |run, change| {
+    for_each_run_event(events, &mut |run, event, kind| {
         let compared = compared_run(&mut runs, run)?;
-        match change {
-            RunChange::Delta(delta) => {
-                compared.update_match();
-                compared.folded_state = std::mem::take(&mut compared.folded_state).apply(&delta);
-                compared.changes += 1;
-            }
-            RunChange::PayloadMissing => compared.payload_missing = true,
-            RunChange::Unchanged => {}
-        }
         compared.in_log = true;
+        if kind != Some(EventKind::RunRestated) {
+            compared.fold(event);
+        }
         Some(())
     })?;
     let mut done = RunComparison { proven: 0, pruned: 0, first_bad: None };
@@ -120,9 +123,35 @@ pub fn compare_runs(
 }
 
 impl ComparedRun {
+    /// Folds the change of an event, or what the log restates of it.
+    fn fold(&mut self, event: &StoredEvent) {
+        let change = match run_change(event) {
+            RunChange::Delta(delta) => Some(*delta),
+            RunChange::Unchanged => None,
+            RunChange::PayloadMissing => match self.restated.remove(&event.seq) {
+                Some(change) => change,
+                None => {
+                    self.payload_missing = true;
+                    None
+                }
+            },
+        };
+        if let Some(delta) = change {
+            self.apply(event.seq, &delta);
+        }
+    }
+
+    fn apply(&mut self, seq: u64, delta: &RunDelta) {
+        // The record was read after the earlier events were in the log.
+        match self.last_before {
+            Some(last) if seq <= last => self.is_changed = true,
+            _ => self.update_match(),
+        }
+        self.folded_state = std::mem::take(&mut self.folded_state).apply(delta);
+    }
+
     fn update_match(&mut self) {
-        self.matched |=
-            self.changes >= self.min_changes && self.stored.as_ref() == Some(&self.folded_state);
+        self.matched |= self.stored.as_ref() == Some(&self.folded_state);
     }
 
     fn fault(&self) -> Option<RunFault> {
@@ -130,7 +159,7 @@ impl ComparedRun {
             (false, _) => Some(RunFault::Planted),
             _ if self.payload_missing => Some(RunFault::Pruned),
             // An event may mention a run that was never updated.
-            (true, false) if self.min_changes == 0 => None,
+            (true, false) if !self.is_changed => None,
             (true, true) if self.stored.is_none() => Some(RunFault::Unreadable),
             _ => (!self.matched).then_some(RunFault::Differs),
         }
@@ -148,10 +177,12 @@ fn compared_run<'m>(
     runs.get_mut(id)
 }
 
+type EventVisitor<'a> = dyn FnMut(&str, &StoredEvent, Option<EventKind>) -> Option<()> + 'a;
+
 /// Passes every event that names a run to `visit`.
 fn for_each_run_event(
     events: &mut EventPages<'_>,
-    visit: &mut dyn FnMut(&str, RunChange) -> Option<()>,
+    visit: &mut EventVisitor<'_>,
 ) -> Result<(), KernelError> {
     let mut at = 0;
     loop {
@@ -159,8 +190,10 @@ fn for_each_run_event(
         let Some(last) = page.last() else { return Ok(()) };
         at = last.seq.saturating_add(1);
         for event in &page {
-            if let Some(run) = run_of(event)? {
-                visit(run.as_ref(), run_change(event)).ok_or_else(|| unreadable_event(event))?;
+            let header = parse_header(event)?;
+            if let Some(run) = header.run {
+                let kind = EventKind::parse(&header.kind);
+                visit(run.as_ref(), event, kind).ok_or_else(|| unreadable_event(event))?;
             }
         }
     }

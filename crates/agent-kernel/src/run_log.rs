@@ -4,11 +4,13 @@
 //! record of a run, its label above all, decides what its calls may do. Each update of a run
 //! commits the record together with an event that contains the change under `run`, so the record
 //! must be the fold over these changes. A record that was edited, planted, removed or rolled back
-//! is not. Only a change of the log itself could hide it, and the log is chained. The same pass
-//! over the log finds which run each client entered last, and what was revoked; a record of these
+//! is not. Only a change of the log itself could hide it, and the log is chained. Where payloads
+//! were pruned, the log restates what they had changed, in events that are part of the chain and
+//! never pruned; a payload that is gone without that is not accepted. The same pass over the log finds which run each client entered last, and what was revoked; a record of these
 //! alone could be removed.
 
 mod entries;
+mod run_events;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -21,8 +23,11 @@ use weaver_types::{Digest, EventKind, RunId, Tenant, Timestamp};
 use crate::error::KernelError;
 use crate::log_tail::MAX_TAIL_EVENTS;
 use crate::revocation::LoggedRevocation;
+use crate::run_fault::RunFault;
 use crate::run_state::{RunDelta, RunState, parse_state};
 use entries::ClientEntries;
+use run_events::RunEvents;
+pub(crate) use run_events::{RestatedChanges, add_restated_changes};
 
 /// An index of the end of the log: the events of each run, client entries and revocations. It is
 /// built when the first run is read, and extended when another is.
@@ -32,6 +37,8 @@ pub(crate) struct RunLog {
     indexed_from: u64,
     indexed_to: Option<u64>,
     event_seqs: HashMap<RunId, Vec<u64>, RandomState>,
+    /// The events that restate what pruned events of a run had changed. They are no use of the run.
+    restatement_seqs: HashMap<RunId, Vec<u64>, RandomState>,
     entries: ClientEntries,
     /// The revocations found, until they are taken.
     pending_revocations: Vec<LoggedRevocation>,
@@ -44,6 +51,7 @@ pub(crate) struct StoredRun {
     /// The version of its record, 0 if there is none.
     version: u64,
     event_seqs: Vec<u64>,
+    restatement_seqs: Vec<u64>,
     /// How many of the events were in the log before the record was read.
     before: usize,
     indexed_from: u64,
@@ -56,15 +64,16 @@ impl StoredRun {
         if self.version == 0 && self.before == 0 {
             return Ok(VerifiedRun::default());
         }
-        let events = RunEvents::read(&self.event_seqs, self.before, ledger)?;
+        let restated = run_events::read_restatements(&self.restatement_seqs, ledger)?;
+        let events = RunEvents::read(&self.event_seqs, self.before, restated, ledger)?;
         match events.fault(&self.state, self.indexed_from) {
             None => Ok(VerifiedRun {
                 state: self.state,
                 version: self.version,
                 provenance: events.provenance(),
             }),
-            Some(fault) => Err(KernelError::StoredRecord {
-                what: "a run",
+            Some(fault) => Err(KernelError::UnprovenRun {
+                fault,
                 problem: format!(
                     "{fault}; begin another run, and look at the ledger with `weaver trace verify`"
                 ),
@@ -112,7 +121,9 @@ impl RunLog {
         // Events since the last reading may be in the record, or list provenance records.
         self.index_new_events(ledger)?;
         let event_seqs = self.event_seqs.get(run).cloned().unwrap_or_default();
-        Ok(StoredRun { state, version, event_seqs, before, indexed_from: self.indexed_from })
+        let restatement_seqs = self.restatement_seqs.get(run).cloned().unwrap_or_default();
+        let indexed_from = self.indexed_from;
+        Ok(StoredRun { state, version, event_seqs, restatement_seqs, before, indexed_from })
     }
 
     /// Indexes the log the first time; returns the revocations found, once.
@@ -152,12 +163,17 @@ impl RunLog {
                     _ => {}
                 }
                 if let Some(run) = header.run {
-                    match self.event_seqs.get_mut(run.as_ref()) {
+                    let seqs = if header.kind == EventKind::RunRestated.as_str() {
+                        &mut self.restatement_seqs
+                    } else {
+                        &mut self.event_seqs
+                    };
+                    match seqs.get_mut(run.as_ref()) {
                         Some(places) => places.push(event.seq),
                         None => {
                             let run =
                                 RunId::parse(run.as_ref()).map_err(|_| unreadable_event(event))?;
-                            self.event_seqs.insert(run, vec![event.seq]);
+                            seqs.insert(run, vec![event.seq]);
                         }
                     }
                 }
@@ -175,10 +191,12 @@ impl RunLog {
             return;
         }
         self.indexed_from = size.saturating_sub(MAX_TAIL_EVENTS);
-        self.event_seqs.retain(|_, places| {
-            places.retain(|seq| *seq >= self.indexed_from);
-            !places.is_empty()
-        });
+        for seqs in [&mut self.event_seqs, &mut self.restatement_seqs] {
+            seqs.retain(|_, places| {
+                places.retain(|seq| *seq >= self.indexed_from);
+                !places.is_empty()
+            });
+        }
         self.entries.drop_before(self.indexed_from);
     }
 
@@ -200,123 +218,11 @@ impl RunLog {
     }
 }
 
-/// The largest distance between events of a run that are read together.
-const MAX_SEQ_DISTANCE: u64 = 64;
-
-/// The changes in the events of one run.
-#[derive(Debug, Default)]
-struct RunEvents {
-    /// The changes, in order.
-    changes: Vec<RunDelta>,
-    /// How many of the changes were in the log before the record was read.
-    min_changes: usize,
-    /// Whether there are events at all, and whether the start event is among them.
-    has_events: bool,
-    has_start: bool,
-    /// Whether the payload of an event is missing or unreadable: then the record cannot be
-    /// verified.
-    payload_missing: bool,
-}
-
-impl RunEvents {
-    /// Reads the events with these numbers; the first `before` of them were indexed before the
-    /// record of their run was read.
-    fn read(event_seqs: &[u64], before: usize, ledger: &dyn Ledger) -> Result<Self, KernelError> {
-        let mut run_events = Self::default();
-        let mut page: Vec<StoredEvent> = Vec::new();
-        for (number, seq) in event_seqs.iter().enumerate() {
-            if page.last().is_none_or(|last| last.seq < *seq) {
-                // Events of one run are close together, so one page often has several of them.
-                let ahead = event_seqs.get(number..).unwrap_or_default();
-                let close =
-                    ahead.iter().take_while(|next| **next < seq.saturating_add(MAX_SEQ_DISTANCE));
-                let last = close.last().copied().unwrap_or(*seq);
-                let count = usize::try_from(last.saturating_sub(*seq)).unwrap_or(0) + 1;
-                page = ledger.events(*seq, count)?;
-            }
-            let event = page.iter().find(|event| event.seq == *seq);
-            let Some(event) = event else { continue };
-            run_events.add(event)?;
-            if number < before {
-                run_events.min_changes = run_events.changes.len();
-            }
-        }
-        Ok(run_events)
-    }
-
-    fn add(&mut self, event: &StoredEvent) -> Result<(), KernelError> {
-        self.has_events = true;
-        self.has_start |= parse_header(event)?.kind == EventKind::RunStarted.as_str();
-        match run_change(event) {
-            RunChange::Unchanged => {}
-            RunChange::Delta(delta) => self.changes.push(*delta),
-            RunChange::PayloadMissing => self.payload_missing = true,
-        }
-        Ok(())
-    }
-
-    /// The digests of the run's provenance records.
-    fn provenance(&self) -> HashSet<Digest> {
-        self.changes.iter().flat_map(|delta| delta.provenance.iter().copied()).collect()
-    }
-
-    /// What is wrong with a record, if anything; events before `from` were not read.
-    ///
-    /// The record was read after `min_changes` changes, and more may have been committed since: it
-    /// must equal the fold over that many changes or more.
-    fn fault(&self, state: &RunState, from: u64) -> Option<RunFault> {
-        let cut = from > 0;
-        match (self.has_events, self.payload_missing) {
-            (false, _) if !cut => return Some(RunFault::Planted),
-            (_, true) => return Some(RunFault::Pruned),
-            _ if cut && !self.has_start => return Some(RunFault::TooOld),
-            _ => {}
-        }
-        let Some((certain, later)) = self.changes.split_at_checked(self.min_changes) else {
-            return Some(RunFault::Differs);
-        };
-        let mut folded = certain.iter().fold(RunState::default(), RunState::apply);
-        for delta in later {
-            if folded == *state {
-                return None;
-            }
-            folded = folded.apply(delta);
-        }
-        (folded != *state).then_some(RunFault::Differs)
-    }
-}
-
-/// Why the record of a run is not accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunFault {
-    /// It does not match the run's events, or is missing.
-    #[error(
-        "its record does not match its events in the log: somebody changed it, removed it or \
-         put an older one back"
-    )]
-    Differs,
-    /// It has no readable form, or a newer one.
-    #[error("its record cannot be read: it is damaged, or a newer version wrote it")]
-    Unreadable,
-    /// The log has no event of the run.
-    #[error("the log has no such run: somebody planted its record")]
-    Planted,
-    /// Payloads of the run's events were pruned.
-    #[error("payloads of its events were pruned, so its record cannot be compared with the log")]
-    Pruned,
-    /// The run started before the part of the log that is read.
-    #[error(
-        "it began before the last {MAX_TAIL_EVENTS} events, so its record cannot be compared with them"
-    )]
-    TooOld,
-}
-
 /// The record of a run that cannot be read: the run is denied, and no other.
 fn unreadable_run(run: &RunId, error: KernelError) -> KernelError {
     match error {
-        KernelError::StoredRecord { what, problem } => KernelError::StoredRecord {
-            what,
+        KernelError::StoredRecord { problem, .. } => KernelError::UnprovenRun {
+            fault: RunFault::Unreadable,
             problem: format!(
                 "the record of `{run}`: {problem}; begin another run (`weaver approve end-run \
                  {run}` ends this one), and look at the ledger with `weaver trace verify`"
@@ -360,17 +266,12 @@ pub(crate) struct EventHeader<'a> {
     #[serde(borrow, default)]
     pub(crate) run: Option<Cow<'a, str>>,
     #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
+    pub(crate) kind: Cow<'a, str>,
     at: Timestamp,
 }
 
-fn parse_header(event: &StoredEvent) -> Result<EventHeader<'_>, KernelError> {
+pub(crate) fn parse_header(event: &StoredEvent) -> Result<EventHeader<'_>, KernelError> {
     serde_json::from_slice(&event.header).map_err(|_| unreadable_event(event))
-}
-
-/// The run that an event names.
-pub(crate) fn run_of(event: &StoredEvent) -> Result<Option<Cow<'_, str>>, KernelError> {
-    parse_header(event).map(|header| header.run)
 }
 
 pub(crate) fn unreadable_event(event: &StoredEvent) -> KernelError {

@@ -6,9 +6,10 @@ mod operator_statement;
 mod rejected_files;
 mod standing_approval;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use weaver_policy::approval::{Rejection, SignedFile};
 use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::ledger::{Batch, Durability, LedgerError};
@@ -153,6 +154,7 @@ impl SignedFileReceiver {
             Err(SignedFileError::Failed(problem)) => SignedFileOutcome::Failed { problem },
             Err(SignedFileError::Rejected(rejection)) => {
                 let (code, detail) = (rejection.code(), rejection.to_string());
+                self.context.approval_counts.count(EventKind::ApprovalRejected);
                 self.record_rejection(bytes, code, &detail).await;
                 SignedFileOutcome::Rejected { code, detail }
             }
@@ -165,11 +167,33 @@ impl SignedFileReceiver {
         // file itself, and the event keeps only what identifies it.
         let digest = Digest::of(DomainTag::COMMIT, bytes);
         let Some(unrecorded) = self.rejected_files.count_unrecorded(digest, now) else { return };
+        let file = SignedFile::parse(bytes).ok();
+        let policy = self.context.policy();
+        // Whoever signed is named as far as the signature holds, whatever the file claims: an answer
+        // that is refused because it is the requester's own must not be anonymous.
+        let signers = file.as_ref().map(|file| file.verified_signers(policy.keys()));
+        let signers = signers.unwrap_or_default();
+        let people: BTreeSet<&str> =
+            signers.iter().filter_map(|signer| signer.approver.as_deref()).collect();
+        let (by, people) = match (people.len(), people.first()) {
+            (1, Some(only)) => (Some(json!(only)), None),
+            (0, _) => (None, None),
+            _ => (None, Some(json!(people))),
+        };
+        let (key, keys) = match signers.as_slice() {
+            [] => (None, None),
+            [only] => (Some(json!(only.key)), None),
+            all => (None, Some(all.iter().map(|signer| json!(signer.key)).collect::<Value>())),
+        };
         let event = EventPayload::new()
             .with("code", json!(code))
             .with("detail", json!(error_text(&self.context.firewall, detail)))
             .with("bytes", json!(bytes.len()))
-            .with_optional("request", request_of(bytes).map(|id| json!(id)))
+            .with_optional("request", file.as_ref().and_then(request_of).map(|id| json!(id)))
+            .with_optional("by", by)
+            .with_optional("people", people)
+            .with_optional("key", key)
+            .with_optional("keys", keys)
             .with_optional("rejections_not_recorded", (unrecorded > 0).then(|| json!(unrecorded)))
             .into_global_event(EventKind::ApprovalRejected, now);
         if let Some(event) = event {
@@ -179,10 +203,10 @@ impl SignedFileReceiver {
     }
 }
 
-/// The request that a file is about, if the file can be parsed.
-fn request_of(bytes: &[u8]) -> Option<ApprovalRequestId> {
-    match SignedFile::parse(bytes).ok()? {
-        SignedFile::Resolution(signed) => Some(signed.resolution.request),
+/// The request that a file is about.
+fn request_of(file: &SignedFile) -> Option<&ApprovalRequestId> {
+    match file {
+        SignedFile::Resolution(signed) => Some(&signed.resolution.request),
         _ => None,
     }
 }

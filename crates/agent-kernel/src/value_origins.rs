@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use serde_json::Value;
 use weaver_firewall::Firewall;
 use weaver_policy::{SensitiveValue, ValueOrigin, ValueOrigins};
 use weaver_text::values::ValueToken;
-use weaver_types::MaskedValue;
+use weaver_types::{Capability, MaskedValue};
 
 use crate::cached_run::RunSlot;
 use crate::provenance;
@@ -31,6 +32,11 @@ impl ValueOrigins for RunValueOrigins<'_> {
 
     fn carried(&self, text: &str) -> Vec<SensitiveValue> {
         provenance::carried_values(self.firewall, text)
+    }
+
+    fn is_repeated_payment(&self, capability: &Capability, arguments: &Value) -> bool {
+        provenance::payment_key(capability, arguments)
+            .is_some_and(|key| self.slot.provenance().is_none_or(|index| index.has_payment(&key)))
     }
 
     fn masked_tokens(&self, masked: &MaskedValue) -> Option<Vec<ValueToken>> {

@@ -11,7 +11,7 @@ mod approval_records;
 mod approval_store;
 mod argument_line;
 mod confirm;
-mod duration;
+pub(super) mod duration;
 pub(super) mod feedback;
 mod inbox;
 mod list;

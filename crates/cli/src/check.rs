@@ -11,6 +11,7 @@ use weaver_trace_store::Reader;
 use weaver_types::{Clock as _, SystemClock};
 
 use super::args::Check;
+use super::policy::lint;
 use super::{Exit, Failure, output};
 use confinement::ProbedProcess;
 use weaver_gateway::config::{self, Config, SignatureChecks};
@@ -23,6 +24,7 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     let checkpoint_status = checkpoint_status(&config);
     let children = confinement::probe_all(&config);
     let mut notes = notes(&set);
+    notes.extend(lint::approver_notes(&set, now));
     notes.extend(file_notes::all(&config));
     notes.extend(checkpoint_status.as_ref().map(checkpoint_problems).unwrap_or_default());
     notes.extend(children.iter().filter_map(ProbedProcess::note));

@@ -2,6 +2,7 @@
 
 pub(super) mod logs;
 pub(super) mod restart;
+mod status;
 mod successor;
 
 use std::ffi::OsString;
@@ -16,14 +17,14 @@ use clap::{Args, ValueEnum as _};
 use serde_json::json;
 use weaver_gateway::config::{self, Config, DEFAULT_FILE_NAME, NO_CONFIG_REMEDY};
 use weaver_gateway::daemon::{
-    self, DaemonCommand, DaemonError, DaemonExitReason, DaemonOptions, DaemonStatus, HttpListener,
-    StoreClaim,
+    self, DaemonCommand, DaemonError, DaemonExitReason, DaemonOptions, HttpListener, StoreClaim,
 };
 use weaver_gateway::secret::Passphrase;
 use weaver_gateway::serve::{AfterShutdown, ServeOptions};
 use weaver_text::escape;
 use zeroize::Zeroizing;
 
+pub(super) use self::status::{running_in_spite_of, status};
 use super::serve::{LogPassphrase, StartOptions};
 use super::shared_args::JsonFlag;
 use super::{Exit, Failure, config_path, logging, output, serve};
@@ -139,7 +140,7 @@ fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failur
             DaemonExitReason::Finished => return Ok(Exit::Ok),
             DaemonExitReason::Reconfigured => in_force = Some(config),
             DaemonExitReason::Restarted => {
-                return Err(successor::start(runner.passphrase.from_descriptor()));
+                return Err(successor::start(runner.passphrase.handed_over()));
             }
         }
     }
@@ -307,91 +308,13 @@ pub(super) fn daemon_failure(store: &Path, error: DaemonError) -> Failure {
     Failure::new(exit, code, error)
 }
 
+/// The store of a configuration. One that cannot be read may still have a daemon, which goes on with
+/// what the file said before.
 fn store_of(config: &Path) -> Result<PathBuf, Failure> {
-    Ok(config::load_store_path(absolute_config(config)?)?)
-}
-
-pub(super) fn status(args: &DaemonArgs) -> Result<Exit, Failure> {
-    let store = store_of(&args.config)?;
-    let status = daemon::status(&store).map_err(|error| daemon_failure(&store, error))?;
-    if args.output.json {
-        output::json(&json!(status))?;
-    } else {
-        output::text(&status_text(&status))?;
-    }
-    Ok(Exit::Ok)
-}
-
-fn status_text(status: &DaemonStatus) -> String {
-    let mut out = format!(
-        "{} {}, process {}, up {}, serves {}\n",
-        output::bold("weaver"),
-        status.version,
-        status.pid,
-        uptime_text(status.uptime_s),
-        status.config.display()
-    );
-    if let Some(address) = status.http {
-        let scheme = if status.https { "https" } else { "http" };
-        out.push_str(&format!("clients over HTTP: {scheme}://{address}/mcp\n"));
-    }
-    let server = &status.server;
-    out.push_str(&output::bold("\nClients\n"));
-    if server.sessions.is_empty() {
-        out.push_str("  none is connected\n");
-    }
-    for session in &server.sessions {
-        let label = escape::line(&session.label);
-        let under_way = match session.requests {
-            0 => "idle".to_owned(),
-            1 => "1 request under way".to_owned(),
-            many => format!("{many} requests under way"),
-        };
-        out.push_str(&format!(
-            "  {label}, {}, as {}: {under_way}\n",
-            session.client, session.principal
-        ));
-    }
-    out.push_str(&output::bold("\nServers\n"));
-    for (name, server) in &server.servers {
-        let state = match &server.problem {
-            None => output::good(&server.state),
-            Some(problem) if server.state == "starting" => escape::line(problem).into_owned(),
-            Some(problem) => {
-                format!("{}: {}", output::bad(&server.state), escape::line(problem))
-            }
-        };
-        let dedicated = match server.dedicated_instances {
-            0 => String::new(),
-            1 => ", and 1 for another client".to_owned(),
-            many => format!(", and {many} for other clients"),
-        };
-        out.push_str(&format!("  {name}: {state}{dedicated}\n"));
-    }
-    out.push_str(&output::bold("\nDocuments\n"));
-    let documents =
-        server.documents.iter().map(|(kind, version)| format!("{kind} version {version}"));
-    out.push_str(&format!("  in force: {}\n", documents.collect::<Vec<_>>().join(", ")));
-    if let Some(problem) = &server.refused_documents {
-        let problem = escape::line(problem);
-        out.push_str(&format!("  {}: {problem}\n", output::bad("those on disk are refused")));
-    }
-    out.push_str(&match server.held {
-        0 => "\nNo call waits for an approval.\n".to_owned(),
-        1 => "\n1 call waits for an approval: `weaver approve list`\n".to_owned(),
-        many => format!("\n{many} calls wait for an approval: `weaver approve list`\n"),
-    });
-    out
-}
-
-/// A duration in the largest unit that fits.
-fn uptime_text(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7_200 => format!("{} min", seconds / 60),
-        7_200..172_800 => format!("{} h", seconds / 3_600),
-        _ => format!("{} days", seconds / 86_400),
-    }
+    config::load_store_path(absolute_config(config)?).or_else(|errors| {
+        let running = running_in_spite_of(config).map(|(store, _)| store);
+        running.ok_or_else(|| errors.into())
+    })
 }
 
 pub(super) fn stop(args: &DaemonArgs) -> Result<Exit, Failure> {

@@ -4,6 +4,8 @@
 //! A failed check does not stop the others, so that one run shows every problem.
 
 mod documents;
+#[cfg(unix)]
+mod expiries;
 mod health_check;
 mod logins;
 mod state;
@@ -38,7 +40,12 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
 fn run_checks(args: &Check) -> Vec<HealthCheck> {
     let config = match config::load(&args.config) {
         Ok(config) => config,
-        Err(errors) => return vec![documents::load_failure("configuration", &errors)],
+        Err(errors) => {
+            let mut checks = vec![documents::load_failure("configuration", &errors)];
+            #[cfg(unix)]
+            checks.extend(state::gateway_with_old_configuration(&args.config));
+            return checks;
+        }
     };
     let context = CheckContext { config, now: SystemClock::default().now() };
     let file = escape::line(&context.config.file.display().to_string()).into_owned();
@@ -46,6 +53,8 @@ fn run_checks(args: &Check) -> Vec<HealthCheck> {
     checks.extend(documents::checks(&context));
     checks.extend(state::checks(&context));
     checks.extend(logins::checks(&context));
+    #[cfg(unix)]
+    checks.extend(expiries::checks(&context));
     checks
 }
 

@@ -9,14 +9,16 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
+use weaver_drivers::http::CertificateAuthority;
 use weaver_drivers::oauth::{
-    AuthorizationAgent, DevicePrompt, GrantType, Login as Tokens, OAuthClient, OAuthError, Url,
+    AuthorizationAgent, DevicePrompt, GrantType, Login as Tokens, OAuthClient, OAuthError,
+    OAuthSettings, Url,
 };
 use weaver_gateway::config::{self, Config, ServerLogin, TransportSettings};
 use weaver_gateway::oauth::{LoginFolder, SealedLogin};
 use weaver_gateway::serve::oauth_settings;
 use weaver_text::escape;
-use weaver_types::{BoxFuture, PrincipalId, UpstreamName};
+use weaver_types::{BoxFuture, Clock as _, PrincipalId, SystemClock, UpstreamName};
 
 use super::shared_args::JsonFlag;
 use super::{Exit, Failure, output};
@@ -32,8 +34,10 @@ const DONE_PAGE: &str = "You can close this page and go back to the terminal.\n"
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  weaver login tracker\n\nThe tokens are kept beside the store, \
-    sealed, and refreshed by the gateway."
+    after_help = "Examples:\n  weaver login tracker\n  weaver login tracker --as dev1 --no-browser --port \
+    8765\n\nThe tokens are kept beside the store, sealed, and refreshed by the gateway. For somebody whose \
+    browser is on another machine, run it on the gateway's machine with `--device`, or with `--port` after \
+    `ssh -L 8765:127.0.0.1:8765 GATEWAY` on theirs."
 )]
 pub(super) struct Login {
     /// The server, by its name in the configuration
@@ -47,6 +51,10 @@ pub(super) struct Login {
     /// Print the address instead of opening a browser
     #[arg(long)]
     no_browser: bool,
+    /// The port of this machine to which the browser comes back, where it has to be known (`ssh -L`)
+    #[arg(long, value_name = "PORT", conflicts_with = "device",
+        value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
         value_parser = crate::config_path::parse_config_argument)]
@@ -73,17 +81,19 @@ pub(super) struct Logout {
 pub(super) fn run(args: &Login) -> Result<Exit, Failure> {
     let config = config::load(super::daemon::absolute_config(&args.config)?)?;
     let target = LoginTarget::of(&config, &args.server, args.principal.as_deref())?;
+    check_principal(&config, &target.principal)?;
     let display = match args.no_browser {
         true => AddressDisplay::PrintOnly,
         false => AddressDisplay::OpenBrowser,
     };
-    let agent = BrowserLogin::new(target.login.redirect_port, display).map_err(Failure::from)?;
-    let client = OAuthClient::new(
-        target.url.clone(),
-        oauth_settings(&target.login),
-        Arc::new(target.stored_login),
-    )
-    .with_agent(Arc::new(agent));
+    let port = args.port.or(target.login.redirect_port);
+    let agent = BrowserLogin::new(port, display).map_err(Failure::from)?;
+    let settings = OAuthSettings {
+        certificate_authority: target.certificate_authority,
+        ..oauth_settings(&target.login)
+    };
+    let client = OAuthClient::new(target.url.clone(), settings, Arc::new(target.stored_login))
+        .with_agent(Arc::new(agent));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime.block_on(async {
         match args.device {
@@ -135,10 +145,51 @@ pub(super) fn logout(args: &Logout) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// Checks that somebody can come as this principal: the configuration's own, one that the signed
+/// policy names, or `ISSUER:SUBJECT` of an issuer that it trusts. A login of anybody else would
+/// never be used.
+fn check_principal(config: &Config, id: &PrincipalId) -> Result<(), Failure> {
+    if *id == config.principal {
+        return Ok(());
+    }
+    let policy = config::load_policy(
+        config,
+        config::SignatureChecks::Required,
+        SystemClock::default().now(),
+    )?;
+    if policy.principal(id).is_some() {
+        return Ok(());
+    }
+    let failure = |message: String, next: String| {
+        Failure::new(Exit::NotFound, "login.principal", message).with_next_step(next)
+    };
+    let of_issuer = id.as_str().split_once(':').and_then(|(issuer, subject)| {
+        let trusted = policy.policy().issuers.get(issuer)?;
+        Some(trusted.subjects.get(subject))
+    });
+    match of_issuer {
+        Some(None) => Ok(()),
+        Some(Some(named)) => Err(failure(
+            format!("the policy lets `{id}` act as `{named}`"),
+            format!("write `--as {named}`"),
+        )),
+        None => Err(failure(
+            format!(
+                "the policy names neither the principal `{id}` nor an issuer that it could come from"
+            ),
+            format!(
+                "write `[principals.\"{id}\"]` in policy.toml and sign it again, or correct the name"
+            ),
+        )),
+    }
+}
+
 /// A server at which a person logs in, and where that login is stored.
 struct LoginTarget {
     url: String,
     login: ServerLogin,
+    certificate_authority: Option<CertificateAuthority>,
+    principal: PrincipalId,
     stored_login: SealedLogin,
 }
 
@@ -153,7 +204,8 @@ impl LoginTarget {
         };
         let name = UpstreamName::parse(server).map_err(|_| unknown())?;
         let found = config.upstreams.iter().find(|upstream| upstream.name == name);
-        let TransportSettings::Http { url, login, .. } = &found.ok_or_else(unknown)?.transport
+        let TransportSettings::Http { url, login, certificate_authority, .. } =
+            &found.ok_or_else(unknown)?.transport
         else {
             let message =
                 format!("`{name}` is a local program; only a server with a `url` has a login");
@@ -171,7 +223,13 @@ impl LoginTarget {
                 .map_err(|error| Failure::new(Exit::Usage, "login.principal", error))?,
         };
         let stored_login = LoginFolder::for_store(&config.store_path).login(&name, &id);
-        Ok(Self { url: url.clone(), login: login.clone(), stored_login })
+        Ok(Self {
+            url: url.clone(),
+            login: login.clone(),
+            certificate_authority: certificate_authority.clone(),
+            principal: id,
+            stored_login,
+        })
     }
 }
 
@@ -278,7 +336,11 @@ impl AuthorizationAgent for BrowserLogin {
 
     fn authorize(&self, address: Url) -> BoxFuture<'_, Result<Url, OAuthError>> {
         if self.display == AddressDisplay::PrintOnly || !open_browser(address.as_str()) {
-            output::stderr(&format!("open this address in a browser:\n  {address}\n"));
+            let port = self.port;
+            output::stderr(&format!(
+                "open this address in a browser:\n  {address}\nit comes back to port {port} of this machine; \
+                 from another one, run first: ssh -L {port}:127.0.0.1:{port} and this machine's name\n"
+            ));
         } else {
             output::stderr("a browser was opened; log in there\n");
         }

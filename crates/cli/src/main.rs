@@ -28,6 +28,8 @@ mod help;
 #[cfg(target_os = "linux")]
 mod huge_pages;
 mod init;
+#[cfg(target_os = "linux")]
+mod init_process;
 mod inspect;
 mod kernel;
 mod keys;
@@ -100,6 +102,12 @@ fn main() -> ExitCode {
         }
     };
     let result = match cli.command {
+        #[cfg(target_os = "linux")]
+        Some(command) if is_service(&command) => match init_process::run_in_child() {
+            Ok(Some(code)) => return ExitCode::from(code),
+            Ok(None) => run(command),
+            Err(failure) => Err(failure),
+        },
         Some(command) => run(command),
         None => overview::run(cli.config),
     };
@@ -110,6 +118,16 @@ fn main() -> ExitCode {
             output::failure(&failure, format);
             failure.exit.into()
         }
+    }
+}
+
+/// Whether the command is a gateway that a container or a service manager may run.
+#[cfg(target_os = "linux")]
+fn is_service(command: &Command) -> bool {
+    match command {
+        Command::Daemon(args) => !args.started_by_client,
+        Command::Serve(args) => args.standalone,
+        _ => false,
     }
 }
 

@@ -9,7 +9,7 @@ pub(super) mod documents;
 mod edit;
 mod explain;
 pub(super) mod history;
-mod lint;
+pub(super) mod lint;
 pub(super) mod replay;
 mod request_lines;
 pub(super) mod signing;

@@ -216,7 +216,7 @@ impl LogPassphrase {
     }
 
     /// The passphrase that was read from the descriptor.
-    pub(super) fn from_descriptor(&self) -> Option<&Passphrase> {
+    pub(super) fn handed_over(&self) -> Option<&Passphrase> {
         self.passphrase.as_ref()
     }
 

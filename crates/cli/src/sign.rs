@@ -14,9 +14,10 @@ use weaver_policy::{
 };
 use weaver_text::escape;
 use weaver_types::signature::{DocumentKind, Envelope};
-use weaver_types::{Clock as _, SystemClock};
+use weaver_types::{Clock as _, SystemClock, Timestamp};
 
 use super::args::Sign;
+use super::policy::{documents, lint};
 use super::{Exit, Failure, output};
 use crate::output::OutputFormat;
 
@@ -29,7 +30,7 @@ struct DocumentToSign<'a> {
 }
 
 pub(super) fn run(args: &Sign) -> Result<Exit, Failure> {
-    let documents = read_documents(&args.files)?;
+    let to_sign = read_documents(&args.files)?;
     let (key_path, config) = match &args.key {
         Some(path) => (path.clone(), None),
         None => default_key(&args.files).map(|(key, config)| (key, Some(config)))?,
@@ -48,7 +49,7 @@ pub(super) fn run(args: &Sign) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
     let mut findings = Vec::new();
     let mut signed = Vec::new();
-    for document in &documents {
+    for document in &to_sign {
         let source = DocumentSource::unsigned(&document.name, &document.text);
         match weaver_policy::sign_document(&source, document.kind, id.clone(), &key, now) {
             Ok(envelope) => signed.push((document, envelope)),
@@ -60,7 +61,26 @@ pub(super) fn run(args: &Sign) -> Result<Exit, Failure> {
         let path = write_envelope(document.path, &envelope)?;
         print_signature(document, &envelope, &path, args.output.format())?;
     }
+    for note in approver_notes(&to_sign, now) {
+        output::stderr(&format!("{}: {note}\n", output::bold("note")));
+    }
     Ok(Exit::Ok)
+}
+
+/// Approvers who can release their own calls, according to the policy and the keys of the folder in
+/// which one of both was signed.
+fn approver_notes(to_sign: &[DocumentToSign<'_>], now: Timestamp) -> Vec<String> {
+    let about = [DocumentKind::Policy, DocumentKind::Keys];
+    let signed = to_sign.iter().find(|document| about.contains(&document.kind));
+    let folder = signed.and_then(|document| document.path.parent());
+    let Some(folder) = folder else { return Vec::new() };
+    let file = |name: &str| folder.join(name);
+    let (policy, contracts) = (file("policy.toml"), file("contracts.toml"));
+    // Another document that cannot be read is told when it is signed itself.
+    match documents::load_files(&policy, &contracts, Some(&file("keys.toml")), now) {
+        Ok(loaded) => lint::approver_notes(&loaded.set, now),
+        Err(_) => Vec::new(),
+    }
 }
 
 /// The root key that `weaver init` made for the gateway of the first document, and the gateway's

@@ -24,7 +24,10 @@
 //! launcher, the report is the first line of its standard error. Neither is in the environment, and
 //! the child gets no descriptors other than the three standard ones.
 
+#[cfg(target_os = "linux")]
+mod child_cover;
 mod confinement;
+mod cover_refresh;
 mod enforced_confinement;
 mod error;
 mod launch;
@@ -35,17 +38,20 @@ mod linux;
 mod process_privacy;
 mod protection;
 mod refusal;
+mod running_child;
 
 pub use confinement::{
     AllowedPaths, Confinement, EnforcementMode, FileAccess, NetworkAccess, ResourceLimits,
     SiblingAccess,
 };
+pub use cover_refresh::CoverRefreshError;
 pub use enforced_confinement::EnforcedConfinement;
 pub use error::ConfineError;
 pub use launch::launch;
 pub use launcher::Launcher;
 pub use process_privacy::keep_process_private;
 pub use protection::Protection;
+pub use running_child::RunningChild;
 
 pub(crate) use launcher_protocol::{MAX_REPORT_BYTES, read_report};
 pub(crate) use refusal::{FileRefusal, explain_refusal, refusal_in_result, refusal_in_stderr};

@@ -38,6 +38,11 @@ impl DescendantsGuard {
         });
         Self { entry }
     }
+
+    /// The variable and its value, which only the server and its descendants have.
+    pub(crate) fn entry(&self) -> Option<&str> {
+        self.entry.as_deref()
+    }
 }
 
 impl Drop for DescendantsGuard {

@@ -23,6 +23,7 @@ mod request;
 pub(crate) mod restricted_client;
 mod secret;
 pub(crate) mod streamed_response;
+mod tls_fault;
 mod url_template;
 
 pub use access::Access;
@@ -40,3 +41,4 @@ pub use secret::{
     CommandSecret, EnvSecret, FileSecret, MIN_SECRET_BYTES, ProjectedSecret, Secret, SecretError,
     SecretProvider,
 };
+pub use tls_fault::TlsFault;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 
-use crate::http::{client, is_loopback};
+use crate::http::{TlsFault, client, is_loopback};
 
 /// Posts bodies to one URL: `https`, or `http` on this machine.
 #[derive(Debug, Clone)]
@@ -37,6 +37,9 @@ pub enum PostError {
     /// No connection, or it broke.
     #[error("the connection failed")]
     Connection,
+    /// No TLS connection.
+    #[error("the connection failed: {0}")]
+    Tls(TlsFault),
     /// No answer in time.
     #[error("there was no answer within {0:?}")]
     Late(Duration),
@@ -106,7 +109,11 @@ impl HttpPoster {
         let media_type = HeaderValue::from_static(body.media_type);
         let request = self.client.post(self.url.clone()).headers(self.headers.clone());
         let request = request.header(CONTENT_TYPE, media_type).body(body.bytes);
-        let mut response = request.send().await.map_err(|_| PostError::Connection)?;
+        let response = request.send().await;
+        let mut response = response.map_err(|error| match TlsFault::find(&error) {
+            Some(fault) if error.is_connect() => PostError::Tls(fault),
+            _ => PostError::Connection,
+        })?;
         if !response.status().is_success() {
             return Err(PostError::Status(response.status().as_u16()));
         }

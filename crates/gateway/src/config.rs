@@ -63,7 +63,9 @@ pub use error::ConfigErrors;
 pub(crate) use error::file_finding;
 pub use http::{HttpSettings, ListenAddressError, TlsFiles, listen_address};
 pub(crate) use load::load_with_variables;
-pub use load::{SignatureChecks, check, load, load_policy, load_store_path, load_with};
+pub use load::{
+    SignatureChecks, check, guess_store_path, load, load_policy, load_store_path, load_with,
+};
 pub use log::{CheckpointSigning, CheckpointTarget, LogSettings, PublishTarget};
 pub use memory::MemorySettings;
 pub use oauth::{IntrospectionClient, OAuthResource};

@@ -243,6 +243,21 @@ struct DrainPlan {
     end: DrainReason,
 }
 
+impl DrainPlan {
+    /// Why the daemon ends, as the log says it.
+    fn reason(&self) -> &'static str {
+        match (self.end, self.farewell) {
+            (DrainReason::Lent, _) => "a command borrowed the store",
+            (DrainReason::Reconfigured, _) => "restarted with what is on disk",
+            (DrainReason::Restarted, _) => "restarted by a command",
+            (DrainReason::Finished, AfterShutdown::Stopped) => "stopped by a command",
+            (DrainReason::Finished, AfterShutdown::Restarting) => {
+                "ended by a signal, or not needed"
+            }
+        }
+    }
+}
+
 /// Binds a socket under a temporary name and renames it onto the address, so that no connection is
 /// refused in between and a dead daemon's socket is replaced.
 fn listen(socket: &Path) -> Result<UnixListener, DaemonError> {
@@ -382,6 +397,7 @@ async fn drain_sessions(shared: Arc<Daemon>, plan: DrainPlan) {
         tracing::warn!("sessions that did not end were cut off");
     }
     shared.cut_off.cancel();
+    shared.server.record_end(plan.reason()).await;
     shared.server.close().await;
     // Aborted sessions have lost their servers; wait until their ends are recorded.
     if !shared.server.sessions_over(FINAL_WRITES_TIMEOUT).await {

@@ -7,8 +7,8 @@
 //! configuration names a certificate, TLS ends here.
 
 mod caller;
-mod client_registry;
 mod connections;
+mod cors;
 mod event_buffer;
 mod event_stream;
 mod guard;
@@ -16,10 +16,12 @@ mod json_response;
 mod mcp;
 mod metrics;
 mod modern;
+mod refusals;
 mod request_body;
 mod session_archive;
 mod sessions;
 mod tls;
+mod trace_context;
 mod unproven_connections;
 mod write_timeout;
 
@@ -43,14 +45,18 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use weaver_types::Clock as _;
 
-pub use client_registry::{ClientAccess, ClientRegistry, ClientsError, HttpClient, NewClient};
 pub use session_archive::SessionArchive;
 
+pub use crate::client_registry::{
+    ClientAccess, ClientRegistry, ClientsError, FormerToken, HttpClient, NewClient, RemovedClient,
+    TokenRotation,
+};
 use crate::config::HttpSettings;
 use crate::connection_limit::ConnectionLimit;
 use crate::oauth::{ResourceServer, WELL_KNOWN};
 use crate::serve::Server;
 pub(crate) use connections::HttpConnections;
+use refusals::{PeerAddress, RefusalLog};
 use sessions::HttpSessions;
 pub(crate) use tls::{TlsError, TlsReloader};
 use unproven_connections::{ConnectionProof, UnprovenConnections};
@@ -84,6 +90,7 @@ pub(crate) struct HttpGateway {
     /// What its clients have set up in their sessions, for the gateway after it.
     pub(crate) archive: Arc<SessionArchive>,
     pub(crate) connections: Arc<HttpConnections>,
+    pub(crate) refusals: RefusalLog,
 }
 
 impl HttpGateway {
@@ -104,7 +111,6 @@ impl HttpGateway {
         let origin = format!("{scheme}://{address}");
         let resource_server =
             settings.oauth.clone().map(|oauth| ResourceServer::new(oauth, &origin));
-        let sessions = HttpSessions::default();
         Ok(Self {
             server,
             clients,
@@ -112,9 +118,10 @@ impl HttpGateway {
             resource_server,
             tls,
             address,
-            sessions,
+            sessions: HttpSessions::default(),
             archive,
             connections,
+            refusals: RefusalLog::default(),
         })
     }
 }
@@ -136,7 +143,8 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener, kept
                 accepted = listener.accept() => accepted.map(|(stream, _)| stream),
             },
         };
-        let Ok(stream) = accepted else {
+        let peer = accepted.and_then(|stream| Ok((stream.peer_addr()?, stream)));
+        let Ok((peer, stream)) = peer else {
             // For example too many open files: the next attempt may succeed.
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
@@ -150,7 +158,8 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener, kept
         let _ = stream.set_nodelay(true);
         // Below TLS, so that its own writes are limited too.
         let stream = WriteTimeoutStream::new(stream, WRITE_TIMEOUT);
-        let (router, tls) = (router.clone(), gateway.tls.as_ref().map(TlsReloader::acceptor));
+        let router = router.clone().layer(Extension(PeerAddress(peer)));
+        let (router, tls) = (router, gateway.tls.as_ref().map(TlsReloader::acceptor));
         let (open, closing) = (gateway.connections.begin(), closing.clone());
         tokio::spawn(async move {
             let served = async {
@@ -224,6 +233,9 @@ fn router(gateway: Arc<HttpGateway>) -> Router {
         .route(&format!("{WELL_KNOWN}/{{*path}}"), get(protected_resource))
         .fallback(not_found)
         .layer(middleware::from_fn_with_state(Arc::clone(&gateway), guard::check_request))
+        .layer(middleware::from_fn_with_state(Arc::clone(&gateway), refusals::record_refusal))
+        .layer(middleware::from_fn(trace_context::take_header))
+        .layer(middleware::from_fn_with_state(Arc::clone(&gateway), cors::share_with_origins))
         .with_state(gateway)
 }
 
@@ -239,13 +251,21 @@ async fn readiness(State(gateway): State<Arc<HttpGateway>>) -> Response {
         let text = format!("not ready: {problem}\n");
         return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
     }
-    let unavailable =
-        gateway.server.status().servers.values().filter(|server| !server.is_ready()).count();
-    let text = match unavailable {
-        0 => "ready\n".to_owned(),
-        1 => "ready; 1 server is away\n".to_owned(),
-        many => format!("ready; {many} servers are away\n"),
+    let status = gateway.server.status();
+    let unavailable = status.servers.values().filter(|server| !server.is_ready()).count();
+    let mut text = match unavailable {
+        0 => "ready".to_owned(),
+        1 => "ready; 1 server is away".to_owned(),
+        many => format!("ready; {many} servers are away"),
     };
+    // It serves on, but would not start again.
+    if status.refused_configuration.is_some() {
+        text.push_str("; the configuration on disk is refused");
+    }
+    if status.refused_documents.is_some() {
+        text.push_str("; the documents on disk are refused");
+    }
+    text.push('\n');
     text.into_response()
 }
 

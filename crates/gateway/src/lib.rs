@@ -5,7 +5,7 @@
 //! crates of the workspace route, decide, record, execute and firewall every call, and record the
 //! result. `daemon` lets many clients share one gateway, and `http` serves MCP over HTTP.
 //! [`config`] reads `weaver.toml` and the signed documents, [`start_check`] checks what a start needs
-//! besides, [`oauth`] checks access tokens and
+//! besides, [`expiry`] tells what ends when, [`oauth`] checks access tokens and
 //! stores logins, [`secret`] keeps private keys encrypted, [`publish`] signs the log and publishes
 //! its checkpoints, [`replay`] replays recorded steps through the real policy. [`clients`] reads
 //! and changes the configuration files of MCP clients, [`listing`] asks servers for their tools,
@@ -15,6 +15,10 @@
 //! It is no command either; that is `weaver-cli`.
 
 pub mod bounded_file;
+#[cfg(unix)]
+mod client_journal;
+#[cfg(unix)]
+mod client_registry;
 pub mod clients;
 pub mod config;
 mod connection_limit;
@@ -22,6 +26,7 @@ mod connection_limit;
 pub mod daemon;
 #[cfg(unix)]
 mod daemon_address;
+pub mod expiry;
 #[cfg(unix)]
 pub mod http;
 mod interruption;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Upstream;
 use weaver_policy::PolicySet;
-use weaver_policy_analysis::propose::{self, ContractProposal, ToolDescription};
+use weaver_policy_analysis::propose::{self, ContractProposal, ServerReach, ToolDescription};
 use weaver_types::{Capability, Clock as _, SystemClock, UpstreamName};
 
 use crate::config::{self, Config, SignatureChecks, UpstreamSettings};
@@ -33,9 +33,17 @@ pub struct ListedFeature {
     pub definition: Value,
     /// The proposed capability, or why there can be none.
     pub capability: Result<Capability, ProposalError>,
+    /// How far its server reaches, by all of its tools.
+    pub server: ServerReach,
 }
 
 impl ListedFeature {
+    /// What its definition says of it, as a tool of its server.
+    #[must_use]
+    pub fn description(&self) -> ToolDescription<'_> {
+        ToolDescription::from_json(&self.definition).with_server(self.server)
+    }
+
     /// The contract that is proposed for it. The words of a tool say what it does; what the other
     /// features do is defined by the protocol.
     #[must_use]
@@ -45,7 +53,7 @@ impl ListedFeature {
             FeatureKind::Prompt => propose::propose_prompt(),
             FeatureKind::Completion => propose::propose_completion(),
             FeatureKind::Tool | FeatureKind::Elicitation | FeatureKind::Sampling => {
-                propose::propose(&ToolDescription::from_json(&self.definition))
+                propose::propose(&self.description())
             }
         }
     }
@@ -138,16 +146,19 @@ async fn list_features(config: &UpstreamSettings, upstream: &Upstream) -> Listin
         }
         let instructions = connection.server().instructions();
         let features = serve::ServerFeatures::fetch(&connection).await;
+        let server = ServerReach::of(tools.iter().map(|tool| tool.value()));
         let listed = tools.iter().map(|tool| ListedFeature {
             kind: FeatureKind::Tool,
             definition: tool.value().clone(),
             capability: serve::propose(config, tool, instructions),
+            server,
         });
         let features_listed = serve::propose_features(config, &features, instructions).into_iter();
         let features_listed = features_listed.map(|feature| ListedFeature {
             kind: feature.kind,
             definition: feature.definition,
             capability: feature.capability,
+            server,
         });
         return Ok(listed.chain(features_listed).collect());
     }

@@ -11,6 +11,7 @@ pub mod checkpoint_file;
 mod checkpoint_publisher;
 mod deliveries;
 mod pruner;
+mod publish_failures;
 mod receipts;
 mod signing;
 pub mod status;
@@ -18,4 +19,5 @@ mod target;
 
 pub(crate) use checkpoint_publisher::{CheckpointPublisher, PublisherSettings, PublisherTask};
 pub(crate) use pruner::prune;
+pub(crate) use publish_failures::PublishFailures;
 pub(crate) use receipts::{LogPosition, ReceiptClient};

@@ -28,6 +28,8 @@ mod client_feature_cache;
 mod client_link;
 mod client_principal;
 mod client_process;
+#[cfg(unix)]
+mod client_tokens;
 mod clock;
 mod completion;
 mod confinement_signal;

@@ -11,6 +11,8 @@ mod exposition;
 mod family;
 mod gauges;
 mod histogram;
+mod http_refusal;
+mod measurements;
 mod otlp;
 mod timed_driver;
 mod trace_parent;
@@ -26,12 +28,14 @@ pub(crate) use call_metrics::{CallReport, RequestOrigin};
 pub(crate) use call_trace::CallTrace;
 pub(crate) use exposition::{CONTENT_TYPE as EXPOSITION, render};
 pub(crate) use gauges::gather;
-pub(crate) use otlp::{Exporter, ExporterTask};
+pub(crate) use http_refusal::{HttpRefusal, HttpRefusalCounters};
+pub(crate) use measurements::{CheckpointHealth, Measurements, StoreSizes};
+pub(crate) use otlp::{ExportedResource, Exporter, ExporterTask, SpanQueue};
 pub(crate) use timed_driver::timed;
-pub(crate) use trace_parent::TraceParent;
+pub(crate) use trace_parent::{META_KEY as TRACE_PARENT_KEY, TraceParent};
 
 use call_metrics::CallMetrics;
-use otlp::{SpanQueue, call_spans};
+use otlp::call_spans;
 
 /// The counters and traces of a running gateway.
 pub(crate) struct Telemetry {
@@ -47,7 +51,7 @@ pub(crate) struct Telemetry {
 #[derive(Debug, Default)]
 pub(crate) struct HttpMetrics {
     pub(crate) requests: EventCounter,
-    pub(crate) refused: EventCounter,
+    pub(crate) refused: HttpRefusalCounters,
     pub(crate) messages: EventCounter,
 }
 

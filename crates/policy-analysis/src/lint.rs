@@ -49,6 +49,12 @@ pub enum LintCode {
     NobodyCanRelease,
     /// A role that a hold requires and no approver has.
     UnknownApproverRole,
+    /// A principal of an approver that the policy does not name, so that the approver can release
+    /// the calls of whoever was meant.
+    UnknownApproverPrincipal,
+    /// An approver without principals, where several people can make calls: the approver can
+    /// release their own.
+    ApproverWithoutPrincipals,
     /// A document or key that expires within 30 days, or has expired.
     EndsSoon,
     /// A policy that only observes.
@@ -80,6 +86,8 @@ impl LintCode {
             Self::TrustedOutput => "trusted_output",
             Self::NobodyCanRelease => "nobody_can_release",
             Self::UnknownApproverRole => "unknown_approver_role",
+            Self::UnknownApproverPrincipal => "unknown_approver_principal",
+            Self::ApproverWithoutPrincipals => "approver_without_principals",
             Self::EndsSoon => "ends_soon",
             Self::PolicyObserves => "policy_observes",
             Self::RuleObserves => "rule_observes",
@@ -164,6 +172,7 @@ pub fn lint(set: &PolicySet, catalogue: &Catalogue, now: Timestamp) -> Vec<LintF
     contracts::check_lowered_rungs(set, &mut findings);
     contracts::check_trusted_outputs(&tools, &mut findings);
     approvals::check_releasable(set, &tools, now, &mut findings);
+    approvals::check_approver_principals(set, &mut findings);
     approvals::check_expiry(set, now, &mut findings);
     findings.all.sort();
     findings.all

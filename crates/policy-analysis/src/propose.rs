@@ -11,6 +11,7 @@
 //! not every way to say that a tool writes is understood.
 
 mod action;
+mod critical_arguments;
 mod document;
 mod effects;
 mod hints;
@@ -19,7 +20,11 @@ mod local_write;
 mod output;
 mod own_data;
 mod reach;
+mod receiver_reads;
+mod records;
 mod server_features;
+mod server_reach;
+mod sharing;
 mod tool_text;
 mod verb;
 
@@ -27,9 +32,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use weaver_policy::OutputLabel;
-use weaver_policy::critical::{self, ArgumentRole};
 use weaver_types::{
-    Confidentiality, Digest, Effects, Impact, Integrity, JsonPointer, SensitivityTag, SinkKind,
+    Confidentiality, Digest, Effects, Integrity, JsonPointer, RecordIdentity, SensitivityTag,
+    SinkKind,
 };
 
 use action::ToolAction;
@@ -38,6 +43,7 @@ use effects::EffectsProposal;
 pub use hints::ToolHints;
 pub use local_write::{LocalWrite, local_write, option_injection_match, sensitive_paths};
 pub use server_features::{propose_completion, propose_prompt, propose_resource_reading};
+pub use server_reach::ServerReach;
 use tool_text::ToolText;
 
 /// What a tool says about itself.
@@ -51,8 +57,12 @@ pub struct ToolDescription<'a> {
     pub description: &'a str,
     /// The JSON Schema of its arguments.
     pub input: Option<&'a Value>,
+    /// The JSON Schema of its output.
+    pub output: Option<&'a Value>,
     /// The server's hints about it.
     pub hints: ToolHints,
+    /// What the other tools of its server say of the server's reach.
+    pub server: ServerReach,
 }
 
 impl<'a> ToolDescription<'a> {
@@ -69,8 +79,16 @@ impl<'a> ToolDescription<'a> {
             title: title.unwrap_or_default(),
             description: text("description").unwrap_or_default(),
             input: input.filter(|schema| schema.is_object()),
+            output: tool.get("outputSchema").filter(|schema| schema.is_object()),
             hints: ToolHints::from_annotations(annotations),
+            server: ServerReach::Unknown,
         }
+    }
+
+    /// The same tool of a server that reaches so far.
+    #[must_use]
+    pub fn with_server(self, server: ServerReach) -> Self {
+        Self { server, ..self }
     }
 }
 
@@ -95,6 +113,10 @@ pub struct ContractProposal {
     pub tags: BTreeSet<String>,
     /// The critical arguments; empty without a sink or without a schema.
     pub critical_arguments: BTreeSet<JsonPointer>,
+    /// The arguments without which a call tells nobody.
+    pub sends_to: BTreeSet<JsonPointer>,
+    /// The members that identify the records of its output.
+    pub records: Option<RecordIdentity>,
     /// Sensitive data in its output.
     pub sensitivity: BTreeSet<SensitivityTag>,
     /// Whether its server says that it is idempotent, and nothing contradicts that.
@@ -120,7 +142,10 @@ impl ContractProposal {
 pub fn propose(tool: &ToolDescription<'_>) -> ContractProposal {
     let text = ToolText::new(tool);
     let found = action::classify(&text, tool.hints);
-    let reach = reach::determine_reach(&text, tool.hints);
+    let reach = match found.action {
+        ToolAction::Compute | ToolAction::Read => reach::determine_reach(&text, tool.hints),
+        _ => reach::determine_write_reach(&text, tool.hints, tool.server),
+    };
     let EffectsProposal { mut effects, sink, why } =
         effects::propose(found.action, &reach, &text, tool);
     if tool.hints.destructive == Some(true) && found.action > ToolAction::Read {
@@ -133,7 +158,21 @@ pub fn propose(tool: &ToolDescription<'_>) -> ContractProposal {
         if by_reach { format!("{}; {}", found.why, reach.why) } else { found.why.clone() };
     let mut reasons = BTreeMap::from([("effects", because), ("sink", why)]);
     let counted = sink.unwrap_or_else(|| effects.strictest_sink());
-    let critical_arguments = critical_arguments(tool.input, effects, counted, &mut reasons);
+    let critical = critical_arguments::propose(&text, tool.input, effects, counted);
+    let critical_arguments = critical.arguments;
+    if !critical_arguments.is_empty() {
+        reasons.insert("critical_arguments", critical.why);
+    }
+    let sends_to = records::propose_sends_to(&text, tool.input, effects, counted);
+    if !sends_to.is_empty() {
+        let why = "a call that names nobody there tells nobody".to_owned();
+        reasons.insert("sends_to", why);
+    }
+    let records = records::propose_records(&text, tool.output, effects);
+    if records.is_some() {
+        let why = "its schema shows them; check that nobody who fills a record chooses its id";
+        reasons.insert("records", why.to_owned());
+    }
     let output = output::propose_label(&text, tool.input, effects);
     reasons.insert("output", output.why);
     let output = output.label;
@@ -153,52 +192,14 @@ pub fn propose(tool: &ToolDescription<'_>) -> ContractProposal {
         sink,
         tags,
         critical_arguments,
+        sends_to,
+        records,
         sensitivity,
         idempotent,
         upstream_digest: None,
         output,
         reasons,
     }
-}
-
-/// The defaults from the schema. If a call can be made without any critical argument, its required
-/// titles are critical too: without a receiver, the title identifies what the call is about.
-fn critical_arguments(
-    schema: Option<&Value>,
-    effects: Effects,
-    sink: SinkKind,
-    reasons: &mut BTreeMap<&'static str, String>,
-) -> BTreeSet<JsonPointer> {
-    if sink == SinkKind::None || schema.is_none() {
-        return BTreeSet::new();
-    }
-    let mut found = critical::arguments(schema, sink);
-    if effects.impact == Impact::Read {
-        found.retain(|at| pointer_role(at) == ArgumentRole::Network);
-    }
-    let mut why = "by their names, as what says to whom, where, which and how much".to_owned();
-    let required = tool_text::required_arguments(schema);
-    let first = |at: &JsonPointer| at.as_str().split('/').nth(1).unwrap_or_default().to_owned();
-    if !found.iter().any(|at| required.contains(&first(at))) {
-        let texts =
-            required.iter().filter(|name| critical::argument_role(name) == ArgumentRole::Text);
-        let titles = texts.filter(|name| lexicon::is_title(name));
-        let more: BTreeSet<JsonPointer> =
-            titles.filter_map(|name| JsonPointer::parse(&format!("/{name}")).ok()).collect();
-        if !more.is_empty() {
-            why.push_str("; a call can go without people, so what it is called counts too");
-            found.extend(more);
-        }
-    }
-    if !found.is_empty() {
-        reasons.insert("critical_arguments", why);
-    }
-    found
-}
-
-fn pointer_role(at: &JsonPointer) -> ArgumentRole {
-    let named = at.as_str().rsplit('/').find(|part| *part != "*");
-    critical::argument_role(named.unwrap_or_default())
 }
 
 /// The label for output that others may have written.

@@ -70,6 +70,7 @@ mod signature_cache;
 mod signed_file;
 mod standing_approval;
 mod state;
+mod verified_signer;
 mod verify_resolution;
 
 pub(crate) use apply_release::apply_release;
@@ -88,6 +89,7 @@ pub use standing_approval::{
     SignedStandingApproval, StandingApproval, StandingApprovalState, verify_standing_approval,
 };
 pub use state::{ApprovalState, Phase, RequestEnd, Vote};
+pub use verified_signer::VerifiedSigner;
 pub use verify_resolution::verify_resolution;
 
 pub use crate::policy_settings::StandingApprovalBounds;

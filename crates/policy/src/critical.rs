@@ -10,15 +10,22 @@
 //! | a place in a network | url, uri, link, host, domain, server, endpoint, webhook, … | every sink |
 //! | a path | path, file, filename, folder, directory, attachment | every sink |
 //! | an account | account, iban, bic, card, wallet | every sink |
-//! | an amount | amount, price, sum, total, fee, cost, quantity | every sink |
+//! | an amount | amount, price, sum, total, fee, cost | every sink |
+//! | a quantity | quantity, qty, pieces, seats, nights | every sink |
 //! | an identifier | id, uuid, key, reference, number, code | every sink |
 //! | a secret | password, passphrase, secret, pin, token, credential | every sink |
 //! | anything else | except text for people (subject, body, title, …), times (date, time, …) and settings | payment, credential, destructive |
+//!
+//! The name of the tool ([`tool_arguments`]) says more: an argument that is named like the object of
+//! the tool is critical, whatever else it sounds like (`order` of `pay_order`, `document` of
+//! `share_document`). At the stricter sinks so is what decides there in place of an object: contents,
+//! queries, counts, permissions, states; and, for access and payments, how long it lasts.
 //!
 //! A sink without a schema has a single critical argument: the whole value.
 
 mod argument_role;
 mod schema_membership;
+mod tool_words;
 
 use std::collections::BTreeSet;
 
@@ -27,7 +34,8 @@ use weaver_types::{JsonPointer, SinkKind};
 
 pub(crate) use argument_role::is_field_name;
 pub use argument_role::{ArgumentRole, argument_role};
-pub(crate) use schema_membership::{PathStep, SchemaMembership, schema_membership};
+pub(crate) use schema_membership::{PathStep, SchemaMembership, schema_allows, schema_membership};
+pub(crate) use tool_words::ToolWords;
 
 /// How deeply a schema is read.
 const MAX_DEPTH: usize = 5;
@@ -50,6 +58,24 @@ const MAX_SCHEMAS: usize = 512;
 /// ```
 #[must_use]
 pub fn arguments(schema: Option<&Value>, sink: SinkKind) -> BTreeSet<JsonPointer> {
+    tool_arguments("", schema, sink)
+}
+
+/// The critical arguments of a capability with this id that declares none. The words of its name say
+/// which argument is its object.
+///
+/// ```
+/// use serde_json::json;
+/// use weaver_policy::critical;
+/// use weaver_types::{JsonPointer, SinkKind};
+///
+/// let schema = json!({ "properties": { "order": { "type": "string" }, "note": { "type": "string" } } });
+/// let found = critical::tool_arguments("shop.pay_order", Some(&schema), SinkKind::Payment);
+/// assert_eq!(found, [JsonPointer::parse("/order")?].into());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn tool_arguments(id: &str, schema: Option<&Value>, sink: SinkKind) -> BTreeSet<JsonPointer> {
     let mut found = BTreeSet::new();
     if sink == SinkKind::None {
         return found;
@@ -59,9 +85,10 @@ pub fn arguments(schema: Option<&Value>, sink: SinkKind) -> BTreeSet<JsonPointer
         found.extend(JsonPointer::parse("").ok());
         return found;
     };
-    let mut reader =
-        SchemaReader { root, strict: requires_user_words(sink), schemas_left: MAX_SCHEMAS, found };
+    let tool = ToolWords::of(id);
+    let mut reader = SchemaReader { root, sink, tool, schemas_left: MAX_SCHEMAS, found };
     reader.read_object(root, "", 0);
+    reader.mark_deciding_texts();
     reader.found
 }
 
@@ -118,7 +145,8 @@ fn declares_members(schema: &Map<String, Value>) -> bool {
 /// Collects the pointers to critical arguments from a schema.
 struct SchemaReader<'s> {
     root: &'s Map<String, Value>,
-    strict: bool,
+    sink: SinkKind,
+    tool: ToolWords,
     schemas_left: usize,
     found: BTreeSet<JsonPointer>,
 }
@@ -173,11 +201,56 @@ impl<'s> SchemaReader<'s> {
         }
     }
 
+    /// Marks the texts and settings that decide what a call to a strict sink does: by their names,
+    /// unless they are optional and another argument names the object; and all required texts if
+    /// nothing else is critical.
+    fn mark_deciding_texts(&mut self) {
+        if !requires_user_words(self.sink) {
+            return;
+        }
+        let required = self.root.get("required").and_then(Value::as_array);
+        let is_required =
+            |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+        let (has_object, properties) = (!self.found.is_empty(), self.root.get("properties"));
+        let texts = properties.and_then(Value::as_object).into_iter().flatten();
+        let texts = texts.filter(|(name, schema)| {
+            let free = matches!(
+                argument_role(name),
+                ArgumentRole::Text | ArgumentRole::Setting | ArgumentRole::Time
+            );
+            let switch = schema.get("type").is_some_and(|kind| kind == "boolean");
+            free && !switch && !has_members(schema)
+        });
+        let texts: Vec<&String> = texts.map(|(name, _)| name).collect();
+        let pointer = |name: &str| format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        for name in &texts {
+            let decides = tool_words::decides_strictly(name, self.sink);
+            let always = tool_words::grants_access(name, self.sink);
+            if always || decides && (is_required(name) || !has_object) {
+                self.mark_critical(&pointer(name));
+            }
+        }
+        if self.found.is_empty() {
+            let is_text = |name: &&&String| argument_role(name) == ArgumentRole::Text;
+            for name in texts.iter().filter(is_text).filter(|name| is_required(name)) {
+                self.mark_critical(&pointer(name));
+            }
+        }
+    }
+
     fn read_member(&mut self, name: &str, schema: &'s Value, at: &str, depth: usize) {
         let kind = schema.get("type").and_then(Value::as_str);
+        let plain = kind != Some("boolean") && !has_members(schema);
+        let is_object = plain && self.tool.names_object(name, self.sink);
         let critical = match argument_role(name) {
-            ArgumentRole::Text | ArgumentRole::Time | ArgumentRole::Setting => false,
-            ArgumentRole::Other => self.strict && kind != Some("boolean") && !has_members(schema),
+            ArgumentRole::Text | ArgumentRole::Time | ArgumentRole::Setting => {
+                // A count below the arguments belongs to an item of a list.
+                let counts = depth > 0 && self.sink == SinkKind::Payment && is_count(name);
+                is_object || plain && (counts || tool_words::lasts(name, self.sink))
+            }
+            ArgumentRole::Other => {
+                is_object || requires_user_words(self.sink) && plain && !is_manner(name, schema)
+            }
             _ => kind != Some("boolean"),
         };
         match schema.as_object() {
@@ -186,6 +259,18 @@ impl<'s> SchemaReader<'s> {
             None => {}
         }
     }
+}
+
+/// Whether an argument is a choice among listed ways to do the same.
+fn is_manner(name: &str, schema: &Value) -> bool {
+    let words = weaver_text::split::identifier(name);
+    let last = words.last().map_or("", String::as_str);
+    schema.get("enum").is_some() && matches!(last, "protocol" | "method" | "strategy")
+}
+
+fn is_count(name: &str) -> bool {
+    let words = weaver_text::split::identifier(name);
+    words.last().is_some_and(|word| matches!(word.as_str(), "count" | "unit" | "units"))
 }
 
 fn has_members(schema: &Value) -> bool {

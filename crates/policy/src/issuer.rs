@@ -81,10 +81,10 @@ pub enum IdentityError {
     /// The policy does not trust its issuer.
     #[error("the policy names no issuer of this token")]
     UnknownIssuer,
-    /// A required scope is missing.
+    /// It lacks required scopes, or has no role and lacks scopes that give one.
     #[error("the token lacks the scope {}", missing.join(" "))]
     MissingScopes {
-        /// All scopes that the token needs.
+        /// The scopes that would help and that the token does not have.
         missing: Vec<String>,
     },
     /// None of its groups and scopes has a role.
@@ -128,33 +128,44 @@ impl Policy {
     ) -> Result<Principal, IdentityError> {
         let (name, trusted) =
             self.find_issuer(&identity.issuer).ok_or(IdentityError::UnknownIssuer)?;
-        if !trusted.required_scopes.is_subset(&identity.scopes) {
-            let missing = trusted.required_scopes.iter().cloned().collect();
-            return Err(IdentityError::MissingScopes { missing });
-        }
-        if let Some(id) = trusted.subjects.get(&identity.subject) {
-            return self.principals.get(id).cloned().ok_or(IdentityError::Subject);
-        }
-        let id = PrincipalId::parse(format!("{name}:{}", identity.subject))
-            .map_err(|_| IdentityError::Subject)?;
-        if let Some(named) = self.principals.get(&id) {
-            return Ok(named.clone());
+        let missing: BTreeSet<String> =
+            trusted.required_scopes.difference(&identity.scopes).cloned().collect();
+        let known = match trusted.subjects.get(&identity.subject) {
+            Some(id) => Some(self.principals.get(id).cloned().ok_or(IdentityError::Subject)?),
+            None => None,
+        };
+        let id = PrincipalId::parse(format!("{name}:{}", identity.subject));
+        let known = known.or_else(|| self.principals.get(id.as_ref().ok()?).cloned());
+        if let Some(principal) = known {
+            return if missing.is_empty() { Ok(principal) } else { Err(lacking(missing)) };
         }
         let of_groups = identity.groups.iter().filter_map(|group| trusted.groups.get(group));
         let of_scopes = identity.scopes.iter().filter_map(|scope| trusted.scopes.get(scope));
         let roles: BTreeSet<String> = of_groups.chain(of_scopes).flatten().cloned().collect();
+        // The client can request scopes that give roles. They are named together with required
+        // ones, so that it asks once.
+        let helpful = trusted
+            .scopes
+            .iter()
+            .filter(|(scope, roles)| !roles.is_empty() && !identity.scopes.contains(*scope));
+        let helpful: BTreeSet<String> = match roles.is_empty() {
+            true => helpful.map(|(scope, _)| scope.clone()).collect(),
+            false => BTreeSet::new(),
+        };
+        if !missing.is_empty() {
+            return Err(lacking(&missing | &helpful));
+        }
+        let id = id.map_err(|_| IdentityError::Subject)?;
         if roles.is_empty() {
-            // If only scopes give roles, the client can request them.
-            return Err(match trusted.scopes.is_empty() || !trusted.groups.is_empty() {
-                true => IdentityError::NoRoles,
-                false => {
-                    let missing = trusted.used_scopes().into_iter().map(str::to_owned).collect();
-                    IdentityError::MissingScopes { missing }
-                }
-            });
+            let is_out_of_reach = helpful.is_empty();
+            return Err(if is_out_of_reach { IdentityError::NoRoles } else { lacking(helpful) });
         }
         Ok(Principal { roles, ..Principal::new(id) })
     }
+}
+
+fn lacking(missing: BTreeSet<String>) -> IdentityError {
+    IdentityError::MissingScopes { missing: missing.into_iter().collect() }
 }
 
 #[cfg(test)]
@@ -209,7 +220,9 @@ mod tests {
         let refused = |policy: &Policy, token: &TokenIdentity| {
             policy.principal_for_token(token).unwrap_err().code()
         };
-        assert_eq!(refused(&plain, &token("2", ["admin"], ["ana"])), "identity.roles");
+        assert_eq!(refused(&plain, &token("2", ["admin"], ["ana"])), "identity.scope");
+        let groups_only = policy(|issuer| issuer.scopes.clear());
+        assert_eq!(refused(&groups_only, &token("2", ["admin"], ["ana"])), "identity.roles");
         let elsewhere =
             TokenIdentity { issuer: "https://login.example/".to_owned(), ..token("1", [], []) };
         assert_eq!(refused(&plain, &elsewhere), "identity.issuer");
@@ -217,6 +230,21 @@ mod tests {
         assert_eq!(refused(&plain, &token("a\u{202e}", ["payments"], [])), "identity.subject");
         let strict = policy(|issuer| issuer.required_scopes = texts(["weaver"]));
         assert_eq!(refused(&strict, &token("1", [], ["tools:read"])), "identity.scope");
+        let missing = |policy: &Policy, token: &TokenIdentity| match policy
+            .principal_for_token(token)
+            .unwrap_err()
+        {
+            IdentityError::MissingScopes { missing } => missing,
+            other => panic!("{other}"),
+        };
+        let strict = policy(|issuer| issuer.required_scopes = texts(["weaver", "base"]));
+        assert_eq!(
+            missing(&strict, &token("2", [], ["base"])),
+            ["tools:read", "weaver"],
+            "one that gives a role is named with the required one"
+        );
+        assert_eq!(missing(&strict, &token("2", ["payments"], ["base"])), ["weaver"]);
+        assert_eq!(missing(&strict, &token("1", [], [])), ["base", "weaver"]);
         let error = policy(|issuer| issuer.groups.clear());
         let error = error.principal_for_token(&token("2", [], ["other"])).unwrap_err();
         assert_eq!(error, IdentityError::MissingScopes { missing: vec!["tools:read".to_owned()] });

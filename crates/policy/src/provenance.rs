@@ -6,7 +6,7 @@ mod required_tokens;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weaver_text::values::ValueToken;
-use weaver_types::{JsonPointer, MaskedValue};
+use weaver_types::{Capability, JsonPointer, MaskedValue};
 
 pub(crate) use required_tokens::{RequiredTokens, argument_name, argument_name_at};
 
@@ -17,7 +17,7 @@ pub(crate) use required_tokens::{RequiredTokens, argument_name, argument_name_at
 pub enum ValueOrigin {
     /// In the user's own words.
     User,
-    /// In the output of a trusted source.
+    /// In the output of a trusted source, or in text that the user only quoted or denied.
     Trusted,
 }
 
@@ -42,6 +42,11 @@ pub trait ValueOrigins: std::fmt::Debug + Send + Sync {
     /// The values in a text that only the user may pass on, whoever the receiver is.
     fn carried(&self, _text: &str) -> Vec<SensitiveValue> {
         Vec::new()
+    }
+
+    /// Whether the run made this payment already since the user last said something.
+    fn is_repeated_payment(&self, _capability: &Capability, _arguments: &Value) -> bool {
+        false
     }
 
     /// The possible readings of the value behind a mask in the arguments; `None` if the value is not

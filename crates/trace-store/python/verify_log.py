@@ -5,7 +5,7 @@ Exit codes: 0 verified, 1 refused, 2 called wrongly."""
 import argparse, base64, functools, hashlib, json, re, sqlite3, sys, urllib.parse
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 ID = re.compile(r"[^\s\0-\x1f\x7f-\x9f]{1,128}")
-KEEP = {"log.pruned", "log.key", "policy.loaded"}
+KEEP = {"log.pruned", "run.restated", "log.key", "policy.loaded"}
 ENDS = {"call.intent", "call.outcome", "call.outcome_unknown", "call.refused"}
 P = 2**255 - 19
 # The y coordinates of the points whose order divides eight.

@@ -13,6 +13,7 @@
 
 mod error;
 mod position;
+mod pruned_runs;
 mod rule;
 mod sweep;
 mod tally;

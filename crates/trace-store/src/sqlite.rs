@@ -16,6 +16,7 @@ mod open;
 mod orphaned_blobs;
 mod pruning;
 mod queue;
+mod read_only_copy;
 mod reader;
 mod record_file;
 mod rows;

@@ -19,10 +19,14 @@
 
 mod address;
 mod cell;
+mod code_name;
+mod cues;
 mod date;
 mod domain;
 mod gram;
 mod number;
+mod payee;
+mod stance;
 mod word_tokens;
 
 use unicode_normalization::UnicodeNormalization;
@@ -33,8 +37,9 @@ use crate::reveal::{self, Layer, Layers};
 pub use self::address::{email, host, url};
 pub use self::cell::{account, identifier, path, secret, tokens_in_reply};
 pub use self::date::{Day, day, is_time};
-pub use self::gram::{GRAM, cued_name, grams, words};
+pub use self::gram::{GRAM, cued_name, edge_tokens, grams, words};
 pub use self::number::number;
+pub use self::payee::payees;
 
 /// Maximum bytes of a text that are read; the rest is ignored.
 pub const MAX_TEXT: usize = 256 * 1024;
@@ -69,6 +74,8 @@ pub enum ValueClass {
     Phrase = 12,
     /// A name with an adjacent word that says what it names: `channel|general`.
     Cued = 13,
+    /// A number that is not an amount of money, as it counts things.
+    Count = 14,
 }
 
 impl ValueClass {
@@ -83,6 +90,7 @@ impl ValueClass {
             Self::Account => "account",
             Self::Amount => "amount",
             Self::Number => "number",
+            Self::Count => "quantity",
             Self::Day => "day",
             Self::Identifier => "identifier",
             Self::Secret => "secret",
@@ -120,7 +128,7 @@ pub fn tokens_in_request(text: &str, out: &mut Vec<ValueToken>) {
     gram::push_word_tokens(&words, out);
     cell::push_accounts(&words, out);
     // Lenient matches count as well, and a URL also gives its host.
-    for token in destinations(&text).0 {
+    for token in find_destinations(&text, false).0 {
         if token.class == ValueClass::Url && !token.key.contains(['@', '\\']) {
             let host = token.key.split(['/', '?']).next().unwrap_or_default();
             out.push(ValueToken::new(ValueClass::Host, host));
@@ -129,18 +137,56 @@ pub fn tokens_in_request(text: &str, out: &mut Vec<ValueToken>) {
     }
 }
 
+/// The values in a person's request, by whether the person asks for something with them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RequestTokens {
+    /// The values in what the person asks for.
+    pub asked: Vec<ValueToken>,
+    /// The values that are only in pasted text (in a fence, behind `>`, in a quotation of several
+    /// sentences) or in a clause that denies.
+    pub mentioned: Vec<ValueToken>,
+}
+
+/// Extracts the values in a person's request as [`tokens_in_request`] does, and sets those apart
+/// that the person only mentions.
+#[must_use]
+pub fn request_tokens(text: &str) -> RequestTokens {
+    let mut tokens = RequestTokens::default();
+    tokens_in_request(text, &mut tokens.asked);
+    if let Some(rest) = stance::without_denials(truncate(text)) {
+        let mut asked = Vec::new();
+        tokens_in_request(&rest, &mut asked);
+        let asked: std::collections::HashSet<ValueToken> = asked.into_iter().collect();
+        (tokens.asked, tokens.mentioned) =
+            tokens.asked.into_iter().partition(|token| asked.contains(token));
+        gram::push_edges(text, &mut tokens.mentioned);
+    }
+    tokens
+}
+
+/// Whether a value has a sign at one of its ends that makes it another value than the name without
+/// it: a pattern (`*web*`), a reference with a prefix (`:main`), a mention of everybody.
+#[must_use]
+pub fn has_signs(value: &str) -> bool {
+    word::has_signs(value)
+}
+
 /// The e-mail addresses, URLs and hosts in a text, even if encoded, split by invisible characters
 /// or defanged. False if the text was not read completely.
 #[must_use]
 pub fn destinations(text: &str) -> (Vec<ValueToken>, bool) {
+    find_destinations(text, true)
+}
+
+fn find_destinations(text: &str, skips_code: bool) -> (Vec<ValueToken>, bool) {
     let mut out = Vec::new();
     let mut complete = text.len() <= MAX_TEXT;
     let text = truncate(text);
-    address::find(&fold_confusable_separators(text), &mut out);
+    address::find(&fold_confusable_separators(text), skips_code, &mut out);
     let mut views = Vec::new();
     complete &= reveal::views(text, Layers::ENCODED.with(Layer::Defanged), &mut views);
     for view in &views {
-        address::find(&fold_confusable_separators(&view.text), &mut out);
+        address::find(&fold_confusable_separators(&view.text), skips_code, &mut out);
     }
     out.sort();
     out.dedup();

@@ -59,6 +59,10 @@ kinds! {
     RunEntered = "run.entered";
     /// A run ended.
     RunFinished = "run.finished";
+    /// What pruned events of a run had changed in it: the run can still be compared with the log.
+    RunRestated = "run.restated";
+    /// A run took the place of one that cannot be compared with the log, with the strictest label.
+    RunReplaced = "run.replaced";
     /// It turned out whether what a class of calls said was right.
     CalibrationRecorded = "calibration.recorded";
     /// The user of a run said something, through a host that may report it.
@@ -115,6 +119,14 @@ kinds! {
     Pruned = "log.pruned";
     /// A key that signs the checkpoints of this log came into force, or ended.
     LogKey = "log.key";
+    /// A gateway ended in order, and why; a later `ledger.opened` is its next start.
+    GatewayEnded = "gateway.ended";
+    /// A client's token was made: for whom, until when, and by whom.
+    ClientAdded = "client.added";
+    /// A client got another token; the former one ends at the time that is told.
+    ClientRotated = "client.rotated";
+    /// A client's token was taken back.
+    ClientRemoved = "client.removed";
     /// A host wrote to the memory of a run.
     MemoryPut = "memory.put";
     /// A host read from memory for a run, which takes on the label of what was read.

@@ -119,6 +119,7 @@ impl ApprovalRequests {
         };
         match self.context.ledger.commit(Batch::new(Durability::Disk).with_event(event)).await {
             Ok(_) if self.holds.mark_granted_in_process(&open.request.id, people) => {
+                self.context.approval_counts.count(EventKind::ApprovalGranted);
                 ResolverOutcome::Granted
             }
             Ok(_) => ResolverOutcome::Open,

@@ -65,6 +65,7 @@ impl ApprovalRequests {
             batch.put.push(form.put(tenant).ok_or(ChangeError::Form)?);
             match self.context.ledger.commit(batch.join(extra.clone())).await {
                 Ok(_) => {
+                    self.context.approval_counts.count(phase_event_kind(&phase));
                     self.holds.apply_committed(
                         hold.version.saturating_add(1),
                         form,

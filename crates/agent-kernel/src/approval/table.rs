@@ -184,6 +184,11 @@ impl HoldTable {
         all
     }
 
+    /// When the oldest open hold was opened.
+    pub(crate) fn first_opened(&self) -> Option<Timestamp> {
+        self.lock()?.open.values().map(|hold| hold.open.request.opened_at).min()
+    }
+
     /// The latest deadline of all open holds.
     pub(crate) fn last_deadline(&self) -> Option<Timestamp> {
         self.lock()?.open.values().map(|hold| hold.open.request.deadline).max()

@@ -1,7 +1,7 @@
 //! Evaluates again, under a new policy, what is held under an old one.
 
 use weaver_policy::PolicySet;
-use weaver_policy::approval::{ApprovalRequest, RequestEnd};
+use weaver_policy::approval::{ApprovalRequest, ApprovalState, RequestEnd};
 use weaver_types::{Operation, ReasonCode, RunBudget, RunContext, RunSettings};
 
 use super::PolicyDecisionPoint;
@@ -19,6 +19,10 @@ impl PolicyDecisionPoint {
         for hold in self.approvals.holds.all() {
             let request = &hold.open.request;
             let basis = policy.basis();
+            // Nothing releases it any more; the sweep ends it.
+            if self.context.now() >= request.deadline {
+                continue;
+            }
             let stale = request.policy != basis.policy || request.contracts != basis.contracts;
             if stale
                 && self.context.registry.get(&request.capability).is_some()
@@ -103,6 +107,10 @@ impl PolicyDecisionPoint {
         let successor = is_held.then(|| {
             self.build_request(policy, evaluation_request, &evaluation, Some(old.id.clone())).ok()
         })??;
-        Some(successor)
+        // Its call was made once: documents that are signed again and again must not keep it waiting
+        // for longer than it could have waited.
+        let deadline = successor.request.deadline.min(old.deadline);
+        let request = ApprovalRequest { deadline, ..successor.request };
+        Some(OpenHold { state: ApprovalState::new(&request), request, ..successor })
     }
 }

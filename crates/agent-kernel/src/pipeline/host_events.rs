@@ -15,6 +15,7 @@ use crate::error::KernelError;
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
 use crate::recorder::{EnteredRun, MemoryOperation, RunEndReason};
+use crate::run_fault::RunFault;
 
 impl Kernel {
     /// Refuses a call that the host rejects before the kernel sees it, for example for malformed
@@ -60,6 +61,19 @@ impl Kernel {
         fields: Map<String, Value>,
     ) -> Result<(), KernelError> {
         self.recorder.record_host_event(kind, fields).await
+    }
+
+    /// The event that [`Kernel::record_host_event`] records, for a host that commits it with a record
+    /// of its own.
+    ///
+    /// # Errors
+    /// [`KernelError`], when it has no recordable form.
+    pub fn host_event(
+        &self,
+        kind: EventKind,
+        fields: Map<String, Value>,
+    ) -> Result<NewEvent, KernelError> {
+        self.recorder.host_event(kind, fields)
     }
 
     /// Records that a host writes to memory or reads from it for a run, under the decision key
@@ -109,6 +123,30 @@ impl Kernel {
     /// [`KernelError`], when the log cannot be read.
     pub fn entered_run(&self, client: &str) -> Result<Option<EnteredRun>, KernelError> {
         self.recorder.entered_run(client)
+    }
+
+    /// Why the record of a run is not accepted; `None` where it is, or where the ledger does not
+    /// say. Every call of a run with a fault is denied.
+    #[must_use]
+    pub fn run_fault(&self, run: &RunId) -> Option<RunFault> {
+        match self.recorder.slot(run) {
+            Err(KernelError::UnprovenRun { fault, .. }) => Some(fault),
+            _ => None,
+        }
+    }
+
+    /// Records that the caller's run takes the place of one whose record is not accepted. Nothing
+    /// is known of what that run was shown, so this one gets the strictest label.
+    ///
+    /// # Errors
+    /// [`KernelError`], when it could not be recorded; the run must then not be used.
+    pub async fn record_replacement(
+        &self,
+        caller: Caller<'_>,
+        replaced: &RunId,
+        fault: RunFault,
+    ) -> Result<(), KernelError> {
+        self.recorder.record_replacement(caller, replaced, fault).await
     }
 
     /// Records how a belief turned out: one event, and the sums of its class, which outlast the

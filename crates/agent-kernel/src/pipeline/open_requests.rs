@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use weaver_policy::approval::Phase;
-use weaver_types::{ApprovalRequestId, RunId};
+use weaver_types::{ApprovalRequestId, RunId, Timestamp};
 
-use crate::approval::PendingApproval;
+use crate::approval::{ApprovalCounts, PendingApproval};
 use crate::kernel::Kernel;
 
 impl Kernel {
@@ -48,6 +48,18 @@ impl Kernel {
     #[must_use]
     pub fn pending_approval(&self, id: &ApprovalRequestId) -> Option<PendingApproval> {
         self.approvals.holds.get(id).map(|hold| PendingApproval::of(&hold.open))
+    }
+
+    /// When the oldest open request was opened.
+    #[must_use]
+    pub fn oldest_open_request(&self) -> Option<Timestamp> {
+        self.approvals.holds.first_opened()
+    }
+
+    /// What came of requests and signed files since this kernel was opened.
+    #[must_use]
+    pub fn approval_counts(&self) -> ApprovalCounts {
+        self.context.approval_counts.snapshot()
     }
 
     /// The ids of all open requests.

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use weaver_firewall::{Firewall, MaskTable};
 use weaver_policy::SensitiveValue;
 use weaver_text::normalise;
-use weaver_text::values::{self, ValueClass, ValueToken};
+use weaver_text::values::{self, RequestTokens, ValueClass, ValueToken};
 use weaver_types::{Frame, ValueFamily, hex};
 
 /// The shortest part of a value that is searched for in arguments, in bytes.
@@ -19,10 +19,8 @@ const MIN_PART_BYTES: usize = 2;
 const HARMFUL_KINDS: [&str; 4] = ["card", "ssn", "passport", "national_id"];
 
 /// The tokens in a text of the user.
-pub(crate) fn user_tokens(text: &str) -> Vec<ValueToken> {
-    let mut out = Vec::new();
-    values::tokens_in_request(text, &mut out);
-    out
+pub(crate) fn user_tokens(text: &str) -> RequestTokens {
+    values::request_tokens(text)
 }
 
 /// The tokens in the arguments of a call, as a result could repeat them: of all values, and of the

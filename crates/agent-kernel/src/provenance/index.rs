@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use weaver_policy::ValueOrigin;
-use weaver_text::values::ValueToken;
+use weaver_text::values::{RequestTokens, ValueToken};
 use weaver_types::Random;
 use zeroize::Zeroizing;
 
@@ -24,6 +24,8 @@ pub(crate) const MAX_ADDED_ENTRIES: usize = 8_192;
 pub(crate) const KEY_BYTES: usize = 32;
 /// The hash class of a whole text of the user. The other classes are those of tokens.
 const WHOLE_TEXT_CLASS: u8 = 0;
+/// What is added to the hash class of a value that the user only quoted or denied.
+const MENTIONED_CLASS: u8 = 128;
 /// The hash class of an untrusted value, whatever token class it is read as.
 const ANY_CLASS: u8 = 255;
 /// The hash class of a source that vouches for nothing: a server, or one call.
@@ -85,13 +87,17 @@ impl std::fmt::Debug for ProvenanceIndex {
 }
 
 impl ProvenanceIndex {
-    /// Who vouches for a token. The user does for every value in the user's own texts. A trusted
-    /// source does only if the value was not written by an untrusted call before, whatever token
+    /// Who vouches for a token. The user does for every value in the user's own texts. A value that
+    /// the user only quoted or denied counts like one of a trusted source. Such a source vouches only if the value was not written by an untrusted call before, whatever token
     /// class it was written as.
     pub(crate) fn origin_of(&self, token: &ValueToken) -> Option<ValueOrigin> {
         let entry = self.entry(token)?;
         if self.user.contains(&entry) {
             return Some(ValueOrigin::User);
+        }
+        let mentioned = self.hash(token.class as u8 | MENTIONED_CLASS, &token.key);
+        if mentioned.is_some_and(|entry| self.user.contains(&entry)) {
+            return Some(ValueOrigin::Trusted);
         }
         let trusted = self.trusted.contains(&entry) && !self.distrusts_all;
         let written = || {
@@ -120,13 +126,25 @@ impl ProvenanceIndex {
     pub(crate) fn user_text_entries(
         &mut self,
         text: &str,
-        tokens: &[ValueToken],
+        tokens: &RequestTokens,
         random: &dyn Random,
     ) -> Option<IndexEntries> {
         self.ensure_key(random)?;
         let text_entry = self.hash(WHOLE_TEXT_CLASS, text)?;
-        let mut added = self.new_entries(Voucher::User, tokens)?;
+        let mut added = self.new_entries(Voucher::User, &tokens.asked)?;
         added.entries.insert(0, text_entry);
+        let room = self.remaining_capacity(Voucher::User).min(MAX_ADDED_ENTRIES);
+        let mut seen: HashSet<u64> = added.entries.iter().copied().collect();
+        for token in &tokens.mentioned {
+            let entry = self.hash(token.class as u8 | MENTIONED_CLASS, &token.key)?;
+            if added.entries.len() > room {
+                added.overflowed = true;
+                break;
+            }
+            if seen.insert(entry) {
+                added.entries.push(entry);
+            }
+        }
         Some(added)
     }
 
@@ -187,6 +205,18 @@ impl ProvenanceIndex {
             .hash(VOID_SOURCE_CLASS, source)
             .is_some_and(|entry| self.untrusted.contains(&entry));
         noted || self.distrusts_all
+    }
+
+    /// Whether this payment was made since the user last said something.
+    pub(crate) fn has_payment(&self, key: &str) -> bool {
+        let entry = self.hash(VOID_SOURCE_CLASS, &self.payment_source(key));
+        entry.is_some_and(|entry| self.untrusted.contains(&entry))
+    }
+
+    /// The name under which a payment is noted: with how much the user has said so far, so that
+    /// the user's next words may ask for the payment again.
+    pub(crate) fn payment_source(&self, key: &str) -> String {
+        format!("payment {} {key}", self.user.len())
     }
 
     /// How many more entries fit.

@@ -1,7 +1,7 @@
 //! Records events other than calls: shortlists, ends of plans, and the host's own events.
 
 use serde_json::{Map, Value, json};
-use weaver_types::ledger::{Batch, Durability};
+use weaver_types::ledger::{Batch, Durability, NewEvent};
 use weaver_types::{CapabilityId, DecisionKey, EventKind, ReasonCode};
 
 use super::RunRecorder;
@@ -79,13 +79,22 @@ impl RunRecorder {
         kind: EventKind,
         fields: Map<String, Value>,
     ) -> Result<(), KernelError> {
-        let (fields, _) = self.context.firewall.redact_value(&Value::Object(fields));
-        let event = EventPayload::new()
-            .with("fields", fields)
-            .into_global_event(kind, self.context.now())
-            .ok_or_else(unrecordable_event)?;
+        let event = self.host_event(kind, fields)?;
         self.context.ledger.commit(Batch::new(Durability::Os).with_event(event)).await?;
         Ok(())
+    }
+
+    /// The event that [`record_host_event`](Self::record_host_event) records.
+    pub(crate) fn host_event(
+        &self,
+        kind: EventKind,
+        fields: Map<String, Value>,
+    ) -> Result<NewEvent, KernelError> {
+        let (fields, _) = self.context.firewall.redact_value(&Value::Object(fields));
+        EventPayload::new()
+            .with("fields", fields)
+            .into_global_event(kind, self.context.now())
+            .ok_or_else(unrecordable_event)
     }
 
     /// Commits an update of a run that charges nothing.

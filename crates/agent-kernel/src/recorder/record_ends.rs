@@ -99,7 +99,7 @@ impl RunRecorder {
         let unproven = |_| self.runs.unproven_slot(&open.run, self.context.ledger.as_ref());
         let slot = match self.slot(&open.run).or_else(unproven) {
             Ok(slot) => slot,
-            Err(KernelError::StoredRecord { .. }) => {
+            Err(KernelError::StoredRecord { .. } | KernelError::UnprovenRun { .. }) => {
                 self.context.ledger.commit(batch).await?;
                 return Ok(());
             }

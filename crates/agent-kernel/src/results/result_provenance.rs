@@ -24,8 +24,10 @@ impl ResultPipeline {
         let spec = invocation.target.capability.spec();
         let writes = spec.effects.writes();
         let trusted = spec.output_label.integrity == Integrity::Trusted;
+        let payment = provenance::payment_key(&invocation.target.capability, invocation.arguments);
+        let payment = payment.and_then(|key| Some(slot.provenance()?.payment_source(&key)));
         if !(writes || trusted) || !is_untrusted(slot) {
-            return Ok(ProvenanceUpdate::default());
+            return self.note_payment(invocation, slot, payment.as_deref());
         }
         let origin = &invocation.target.entry.origin;
         let mut void: Vec<&str> = Vec::new();
@@ -44,6 +46,7 @@ impl ResultPipeline {
         if trusted && (!vouched || is_void()) {
             void.push(invocation.call.as_str());
         }
+        void.extend(payment.as_deref());
         let run = &invocation.caller.run.run_id;
         let name = format!("{}.args", invocation.call);
         self.recorder
@@ -51,6 +54,22 @@ impl ResultPipeline {
                 index.untrusted_entries(&tokens, &void)
             })
             .ok_or(RecordingError::Form("the provenance of the arguments"))
+    }
+
+    /// Notes a payment of a run without untrusted data: the run may take some in before the model
+    /// asks for the same payment again.
+    fn note_payment(
+        &self,
+        invocation: &AuthorizedInvocation<'_>,
+        slot: &RunSlot,
+        payment: Option<&str>,
+    ) -> Result<ProvenanceUpdate, RecordingError> {
+        let Some(payment) = payment else { return Ok(ProvenanceUpdate::default()) };
+        let name = format!("{}.args", invocation.call);
+        let entries = |index: &ProvenanceIndex| index.untrusted_entries(&[], &[payment]);
+        self.recorder
+            .build_provenance_update(&invocation.caller.run.run_id, slot, &name, entries)
+            .ok_or(RecordingError::Form("the payment"))
     }
 
     /// Indexes the values that a trusted result shows, and the ids that its source assigned. A

@@ -178,6 +178,7 @@ fn run_events(changes: usize, at_least: usize) -> RunEvents {
         min_changes: at_least,
         has_events: true,
         has_start: true,
+        restated: RestatedChanges::new(),
         payload_missing: false,
     }
 }
@@ -332,6 +333,8 @@ fn a_client_works_in_the_run_that_it_entered_last_until_that_is_over() {
     assert_eq!(entered(&mut log, &events), Some(("run_1".to_owned(), 4)));
     events.add(Some("run_2"), "run.finished", Some(json!({ "run": {} })));
     assert_eq!(entered(&mut log, &events), Some(("run_1".to_owned(), 4)), "another one's end");
+    events.add(Some("run_1"), "run.restated", Some(json!({ "changes": [], "v": 1 })));
+    assert_eq!(entered(&mut log, &events), Some(("run_1".to_owned(), 4)), "that is no use of it");
     events.add(Some("run_1"), "run.finished", Some(json!({ "run": {} })));
     assert_eq!(entered(&mut log, &events), None);
     enter("c", "run_1");

@@ -50,6 +50,8 @@ impl SignedFileReceiver {
         let put =
             standing_approvals::put(&self.context.settings.tenant, &state).ok_or_else(form)?;
         let signers: Vec<Value> = signed.envelopes.iter().map(|e| json!(e.key())).collect();
+        let by: Vec<&str> =
+            signed.envelopes.iter().filter_map(|e| keys.approver_of(e.key())).collect();
         let conditions = serde_json::to_string(&standing.arguments).unwrap_or_default();
         let event = EventPayload::new()
             .with("standing", json!(id))
@@ -60,6 +62,7 @@ impl SignedFileReceiver {
             .with("arguments", json!(error_text(&self.context.firewall, &conditions)))
             .with("uses", json!(standing.uses))
             .with("expires", json!(standing.expires))
+            .with("by", json!(by))
             .with("keys", Value::Array(signers))
             .into_global_event(EventKind::StandingAccepted, now)
             .ok_or_else(form)?;

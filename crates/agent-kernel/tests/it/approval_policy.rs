@@ -1,6 +1,7 @@
 //! Another policy while calls are held, and facts that move under a grant.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use weaver_agent_kernel::{Ports, SignedFileOutcome, block_on};
@@ -49,6 +50,29 @@ fn what_is_still_held_with_the_same_authority_gives_way_to_a_linked_request() {
         assert_eq!(desk.grant(&next, "alice", ALICE), SignedFileOutcome::Granted { request: next });
         assert!(succeeded(&desk.push()));
     }
+}
+
+/// Documents that are signed again and again keep no request waiting for longer.
+#[test]
+fn another_policy_gives_a_waiting_request_no_more_time() {
+    let desk = Desk::new();
+    let old = desk.held(&push()).request;
+    let (deadline, mut id, mut rules) = (old.deadline, old.id, RULES.to_owned());
+    for n in 0..2 {
+        desk.world.clock.advance(Duration::from_secs(5 * 60));
+        rules += &OTHER_RULE.replace("\"no\"", &format!("\"no{n}\""));
+        replace(&desk, documents(&rules, ""));
+        id = desk.world.kernel.approval_successor(&id).unwrap();
+        let fresh = desk.world.kernel.pending_approval(&id).unwrap();
+        assert_eq!(fresh.request.deadline, deadline);
+    }
+    desk.world.clock.advance(Duration::from_secs(5 * 60));
+    rules += OTHER_RULE;
+    replace(&desk, documents(&rules, ""));
+    assert_eq!(desk.world.kernel.approval_successor(&id), None, "nobody waits for it");
+    block_on(desk.world.kernel.sweep());
+    assert_eq!(desk.world.kernel.approval_phase(&id), Some(Phase::Expired));
+    assert_eq!(desk.world.kernel.pending_approvals().len(), 0);
 }
 
 #[test]

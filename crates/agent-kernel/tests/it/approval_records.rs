@@ -11,7 +11,9 @@ use weaver_types::ledger::{
 use weaver_types::{ApprovalRequestId, Tenant, Timestamp, Verdict};
 
 use crate::approval_words::word;
-use crate::approvals::{ALICE, BOB, Desk, MINUTE, RULES, documents, push, rejected};
+use crate::approvals::{
+    ALICE, ANA, BOB, Desk, MINUTE, RULES, STRANGER, documents, key as signing_key, push, rejected,
+};
 use crate::support::{Asked, Faulty, log, memory, succeeded};
 
 /// The last event of this kind.
@@ -178,9 +180,15 @@ fn a_rejected_answer_is_recorded_with_the_request_that_it_names() {
     let told = event(&desk, "approval.rejected");
     assert_eq!((&told["request"], &told["bytes"]), (&json!(id), &json!(file.len())));
     assert_eq!(told.get("rejections_not_recorded"), None);
+    // The key is Bob's, whoever the file names.
+    assert_eq!(
+        (&told["by"], &told["key"]),
+        (&json!("bob"), &json!(signing_key(BOB).public().to_string()))
+    );
     rejected(desk.receive(b"{}"));
     let told = event(&desk, "approval.rejected");
     assert_eq!((told.get("request"), &told["code"]), (None, &json!("malformed")));
+    assert_eq!((told.get("by"), told.get("key")), (None, None));
     // A flood is counted, and told with the next.
     for n in 0..70 {
         rejected(desk.receive(format!("{{\"n\":{n}}}").as_bytes()));
@@ -188,6 +196,33 @@ fn a_rejected_answer_is_recorded_with_the_request_that_it_names() {
     desk.world.clock.advance(MINUTE);
     rejected(desk.receive(b"{\"last\":1}"));
     assert_eq!(event(&desk, "approval.rejected")["rejections_not_recorded"], 8);
+}
+
+/// The event that an auditor of the separation of duties looks for: somebody tried to release their
+/// own call.
+#[test]
+fn an_answer_to_ones_own_request_is_recorded_under_ones_name() {
+    let desk = Desk::new();
+    let id = desk.held(&push()).request.id;
+    let granted = weaver_policy::approval::ResolutionVerdict::Granted;
+    rejected(desk.receive(&desk.say(&id, granted, "ana", ANA)));
+    let told = event(&desk, "approval.rejected");
+    assert_eq!((&told["code"], &told["by"]), (&json!("requester"), &json!("ana")));
+    // A key that nobody in the keys document has, and a signature that does not hold.
+    rejected(desk.receive(&desk.say(&id, granted, "mallory", STRANGER)));
+    let told = event(&desk, "approval.rejected");
+    let stranger = json!(signing_key(STRANGER).public().to_string());
+    assert_eq!((told.get("by"), &told["key"]), (None, &stranger));
+    let mut forged: serde_json::Value =
+        serde_json::from_slice(&desk.say(&id, granted, "ana", ANA)).unwrap();
+    forged["resolution"]["reason"] = json!("another");
+    rejected(desk.receive(forged.to_string().as_bytes()));
+    let told = event(&desk, "approval.rejected");
+    assert_eq!((told.get("by"), told.get("key")), (None, None));
+    let counts = desk.world.kernel.approval_counts();
+    assert_eq!((counts.rejected, counts.granted), (3, 0));
+    desk.grant(&id, "alice", ALICE);
+    assert_eq!(desk.world.kernel.approval_counts().granted, 1);
 }
 
 #[test]

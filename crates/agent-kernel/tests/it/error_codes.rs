@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weaver_agent_kernel::{
     ApprovalResolverError, AttenuationError, DriverError, KernelError, KeyRingError, PlanError,
-    PreconditionError, RegistryError,
+    PreconditionError, RegistryError, RunFault,
 };
 use weaver_types::ledger::LedgerError;
 use weaver_types::{AgentId, CapabilityId, Digest, RandomError};
@@ -77,6 +77,10 @@ fn every_other_error_has_its_code() {
         (KernelError::from(LedgerError::Closed).code(), LedgerError::Closed.code()),
         (KernelError::from(RandomError).code(), "random.failed"),
         (KernelError::StoredRecord { what: "a run", problem: said() }.code(), "kernel.stored"),
+        (
+            KernelError::UnprovenRun { fault: RunFault::Pruned, problem: said() }.code(),
+            "kernel.stored",
+        ),
         (AttenuationError::Malformed.code(), "token.malformed"),
         (AttenuationError::Depth { limit: 8 }.code(), "token.depth"),
         (AttenuationError::TooLarge { limit: 8 }.code(), "token.too_large"),

@@ -111,6 +111,7 @@ mod run_ends;
 #[cfg(test)]
 mod run_records;
 #[cfg(test)]
+mod said_words;
 mod schema_of_results;
 #[cfg(test)]
 mod second_looks;

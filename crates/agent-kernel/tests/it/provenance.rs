@@ -256,7 +256,7 @@ fn a_restart_changes_no_verdict() {
     let mut run = None;
     let verdicts = |world: &World, run: &RunContext| -> Vec<Verdict> {
         let asked = [
-            ("bank.pay", json!({ "recipient": "Bob Stone", "amount": 12 })),
+            ("fs.delete", json!({ "file_id": "17" })),
             ("bank.pay", json!({ "recipient": "Bob Stone", "amount": 13 })),
             ("web.post", json!({ "channel": "backoffice", "content": "x" })),
             ("web.post", json!({ "channel": "evil-room", "content": "x" })),

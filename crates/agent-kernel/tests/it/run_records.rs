@@ -3,9 +3,12 @@
 
 use std::sync::Arc;
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
-use weaver_agent_kernel::{RunState, block_on, compare_runs};
-use weaver_trace_store::prune::{PruneReason, PruningNote};
+use weaver_agent_kernel::{RunComparison, RunState, block_on, compare_runs};
+use weaver_trace_store::prune::{PruneReason, PruningNote, RunRestatement};
+use weaver_trace_store::retention::{MIN_AGE, Retention, RetentionRule, RetentionSweep};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{
     Batch, Durability, Ledger, MAX_PAGE, Namespace, NewEvent, RecordKey, RecordWrite,
@@ -54,6 +57,10 @@ fn tainted(ledger: &Arc<dyn Ledger>) -> RunContext {
 
 /// What the comparison of all runs says; `None` where nothing is wrong.
 pub(crate) fn found(ledger: &dyn Ledger) -> Option<String> {
+    compared(ledger).first_bad.map(|bad| bad.to_string())
+}
+
+fn compared(ledger: &dyn Ledger) -> RunComparison {
     let mut events = |from, limit| ledger.events(from, limit);
     let mut after: Option<String> = None;
     let mut records = || {
@@ -61,8 +68,7 @@ pub(crate) fn found(ledger: &dyn Ledger) -> Option<String> {
         after = page.last().map(|(id, _)| id.clone()).or(after.take());
         Ok(page)
     };
-    let compared = compare_runs(&mut events, &mut records).unwrap();
-    compared.first_bad.map(|bad| bad.to_string())
+    compare_runs(&mut events, &mut records).unwrap()
 }
 
 /// Every call of the run is denied, and nothing of it is done; another run is not touched.
@@ -155,6 +161,82 @@ fn a_run_goes_on_after_a_restart_and_after_other_runs() {
     }
 }
 
+/// An event of the day after.
+fn later(kind: EventKind, run: Option<&RunId>, payload: Vec<u8>) -> NewEvent {
+    let (at, run) = (START.after(Duration::from_secs(86_400)), run.cloned());
+    NewEvent { kind, at, run, call: None, payload: payload.into() }
+}
+
+/// Prunes all payloads of these kinds that are a day old; returns how many.
+fn prune(ledger: &dyn Ledger, kinds: &[EventKind]) -> usize {
+    let rule = RetentionRule { kinds: kinds.to_vec(), ..RetentionRule::older_than(MIN_AGE) };
+    let retention = Retention::new(vec![rule], MIN_AGE).unwrap();
+    let now = START.after(3 * MIN_AGE);
+    let mut sweep = RetentionSweep::resume(ledger, retention, "operator", now).unwrap();
+    let mut pruned = 0;
+    while let Some(step) = sweep.step(ledger, &[Tenant::default()]).unwrap() {
+        pruned += sweep.commit(ledger, step).unwrap().pruned().len();
+    }
+    pruned
+}
+
+#[test]
+fn a_run_that_goes_on_survives_the_pruning_of_its_events() {
+    let kinds: [&[EventKind]; 3] =
+        [&[], &[EventKind::Outcome], &[EventKind::RunStarted, EventKind::Intent]];
+    for kinds in kinds {
+        let folder = tempfile::tempdir().unwrap();
+        for ledger in ledgers(folder.path()) {
+            let run = tainted(&ledger);
+            let before = snapshot(ledger.as_ref(), &run.run_id).unwrap();
+            assert!(prune(ledger.as_ref(), kinds) >= 3, "{kinds:?}");
+            let done = compared(ledger.as_ref());
+            assert_eq!((done.proven, done.pruned, done.first_bad), (1, 0, None), "{kinds:?}");
+            let world = world(&ledger);
+            assert!(succeeded(&world.call(&run, &ana(), &Asked::new("fs.read"))), "{kinds:?}");
+            assert!(!world.call(&run, &ana(), &Asked::new("mail.send")).decision.is_allowed());
+            let after = snapshot(ledger.as_ref(), &run.run_id).unwrap();
+            assert_eq!(after.meters.tool_calls, before.meters.tool_calls + 1);
+            assert_eq!(after.label.integrity, Integrity::Untrusted);
+            assert_eq!(found(ledger.as_ref()), None, "{kinds:?}");
+        }
+    }
+}
+
+#[test]
+fn the_record_of_a_pruned_run_must_still_match_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    for ledger in ledgers(folder.path()) {
+        let run = tainted(&ledger);
+        assert!(prune(ledger.as_ref(), &[]) > 0);
+        let mut state = snapshot(ledger.as_ref(), &run.run_id).unwrap();
+        state.label = Label::clean();
+        write(ledger.as_ref(), &run.run_id, &state);
+        denied(&ledger, &run, "a clean label after pruning");
+    }
+}
+
+/// Whoever takes a payload away cannot say with it what it had changed.
+#[test]
+fn a_restatement_counts_only_for_earlier_events_that_are_pruned() {
+    let ledger = memory();
+    let run = tainted(&ledger);
+    let size = ledger.head().unwrap().size;
+    let outcome = log(ledger.as_ref())
+        .iter()
+        .find(|event| event.kind == "call.outcome")
+        .map(|event| event.stored.seq)
+        .unwrap();
+    let clean = json!({ "tool_calls": 1 });
+    for seq in [outcome, size + 1] {
+        let restated = RunRestatement::new([(seq, Some(clean.clone()))].into()).to_bytes().unwrap();
+        let event = later(EventKind::RunRestated, Some(&run.run_id), restated);
+        block_on(ledger.commit(Batch::new(Durability::Os).with_event(event))).unwrap();
+    }
+    assert_eq!(found(ledger.as_ref()), None, "the payload itself counts");
+    assert!(succeeded(&world(&ledger).call(&run, &ana(), &Asked::new("fs.read"))));
+}
+
 #[test]
 fn a_run_whose_events_were_pruned_cannot_be_proven_and_is_denied() {
     let ledger = memory();
@@ -166,15 +248,8 @@ fn a_run_whose_events_were_pruned_cannot_be_proven_and_is_denied() {
         .unwrap();
     let note =
         PruningNote::new(vec![outcome], PruneReason::Age, "operator").unwrap().to_bytes().unwrap();
-    let event = NewEvent {
-        kind: EventKind::Pruned,
-        at: START.after(std::time::Duration::from_secs(86_400)),
-        run: None,
-        call: None,
-        payload: note.into(),
-    };
     let batch = Batch { prune: vec![outcome], ..Batch::new(Durability::Os) };
-    block_on(ledger.commit(batch.with_event(event))).unwrap();
+    block_on(ledger.commit(batch.with_event(later(EventKind::Pruned, None, note)))).unwrap();
     assert_eq!(found(ledger.as_ref()), None, "what was pruned is no fault");
     let world = world(&ledger);
     let done = world.call(&run, &ana(), &Asked::new("fs.read"));

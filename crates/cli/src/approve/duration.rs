@@ -22,7 +22,8 @@ pub(super) fn parse_time(text: &str, now: Timestamp) -> Result<Timestamp, Failur
         })
 }
 
-fn parse_duration(text: &str) -> Option<Duration> {
+/// A span such as `90m` or `7d`.
+pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
     let unit = text.chars().next_back()?;
     let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit)?;
     let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
@@ -30,7 +31,7 @@ fn parse_duration(text: &str) -> Option<Duration> {
 }
 
 /// A duration in the largest unit that fits: `12 min`.
-pub(super) fn duration_text(span: Duration) -> String {
+pub(crate) fn duration_text(span: Duration) -> String {
     match span.as_secs() {
         s @ 0..120 => format!("{s} s"),
         s @ 120..7_200 => format!("{} min", s / 60),

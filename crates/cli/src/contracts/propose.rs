@@ -8,7 +8,7 @@ use serde_json::Value;
 use weaver_gateway::config::{self, OWN_TOOLS_NAMESPACE};
 use weaver_gateway::listing::ListedFeature;
 use weaver_gateway::serve::{self, FeatureKind};
-use weaver_policy_analysis::propose::{self, ContractProposal, ToolDescription};
+use weaver_policy_analysis::propose::{self, ContractProposal, ServerReach, ToolDescription};
 use weaver_text::escape;
 use weaver_types::CapabilityId;
 
@@ -61,9 +61,19 @@ struct Proposals {
 
 fn from_list(args: &Propose, list: &Path) -> Result<Proposals, Failure> {
     let mut proposals = BTreeMap::new();
-    for tool in &tool_list::read(list)? {
-        let (id, proposal) = propose_for_tool(args, tool)?;
-        proposals.insert(id, proposal);
+    let mut servers: BTreeMap<String, Vec<(CapabilityId, Value)>> = BTreeMap::new();
+    for tool in tool_list::read(list)? {
+        let id = tool_list::capability_id(args.surface.as_deref(), &tool)?;
+        // The tools of a list without namespaces may come from anywhere.
+        let server = id.as_str().split_once('.').map_or(id.as_str(), |(server, _)| server);
+        servers.entry(server.to_owned()).or_default().push((id, tool));
+    }
+    for tools in servers.values() {
+        let reach = ServerReach::of(tools.iter().map(|(_, tool)| tool));
+        for (id, tool) in tools {
+            let tool = ToolDescription::from_json(tool).with_server(reach);
+            proposals.insert(id.clone(), propose::propose(&tool));
+        }
     }
     Ok(Proposals { proposals, notes: Vec::new() })
 }
@@ -90,10 +100,12 @@ fn from_servers(args: &Propose) -> Result<Proposals, Failure> {
         }
     }
     let own = args.server.is_empty() || args.server.iter().any(|name| name == OWN_TOOLS_NAMESPACE);
+    let definitions: Vec<Value> = config.tools.iter().map(|tool| tool.definition()).collect();
+    let server = ServerReach::of(&definitions);
     for tool in config.tools.iter().filter(|_| own) {
         let capability = serve::propose_own_tool(tool);
         let kind = FeatureKind::Tool;
-        draft.add(&ListedFeature { kind, definition: tool.definition(), capability });
+        draft.add(&ListedFeature { kind, definition: tool.definition(), capability, server });
     }
     match draft.notes.first() {
         Some(problem) if draft.proposals.is_empty() => {
@@ -130,14 +142,6 @@ fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
-fn propose_for_tool(
-    args: &Propose,
-    tool: &Value,
-) -> Result<(CapabilityId, ContractProposal), Failure> {
-    let id = tool_list::capability_id(args.surface.as_deref(), tool)?;
-    Ok((id, propose::propose(&ToolDescription::from_json(tool))))
-}
-
 fn create_folder(folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| {
         let message = format!("{}: it cannot be made: {error}", folder.display());
@@ -168,6 +172,8 @@ fn proposal_json(id: &CapabilityId, proposal: &ContractProposal) -> Value {
         "sink": proposal.sink,
         "tags": proposal.tags,
         "critical_arguments": proposal.critical_arguments,
+        "sends_to": proposal.sends_to,
+        "records": proposal.records,
         "upstream_digest": proposal.upstream_digest,
         "sensitivity": proposal.sensitivity,
         "idempotent": proposal.idempotent,

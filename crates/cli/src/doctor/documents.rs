@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use weaver_gateway::config::{self, ConfigErrors};
+use weaver_gateway::expiry::{self, Expiry, ExpiryKind};
 use weaver_gateway::start_check;
 use weaver_policy::PolicySet;
 use weaver_text::escape;
@@ -53,55 +54,29 @@ pub(super) fn checks(context: &CheckContext) -> Vec<HealthCheck> {
         let found = format!("{}: {}", problem.file, problem.message);
         HealthCheck::bad("start", escape::line(&found), &problem.remedy)
     }));
-    checks.extend(expiries(&set).into_iter().filter_map(|ending| ending.check(context.now)));
+    let expiries = expiry::of_documents(&set);
+    checks.extend(expiries.iter().filter_map(|expiry| expiry_check(expiry, context.now)));
     checks.push(approvers_check(&set, context.now));
     checks
 }
 
-/// Something that is valid until a time.
-struct Expiry {
-    what: String,
-    at: Timestamp,
-    next: &'static str,
-}
-
-impl Expiry {
-    fn check(&self, now: Timestamp) -> Option<HealthCheck> {
-        let at = self.at.rfc3339();
-        if self.at <= now {
-            let found = format!("{} has ended at {at}", self.what);
-            return Some(HealthCheck::bad("keys", found, self.next));
-        }
-        (self.at.since(now) < NOTICE_PERIOD)
-            .then(|| HealthCheck::notable("keys", format!("{} ends at {at}", self.what), self.next))
-    }
-}
-
-fn expiries(set: &PolicySet) -> Vec<Expiry> {
+/// Says that a document or key has ended, or ends soon.
+fn expiry_check(expiry: &Expiry, now: Timestamp) -> Option<HealthCheck> {
     const SIGN_AGAIN: &str = "sign a new version: `weaver sign FILE`";
     const ADD_KEY: &str =
         "add another key to keys.toml and sign it: `weaver keys new`, `weaver sign`";
-    let document = |what: &str, at: Option<Timestamp>| {
-        at.map(|at| Expiry { what: format!("the {what} document"), at, next: SIGN_AGAIN })
+    let name = &expiry.name;
+    let (what, next) = match expiry.kind {
+        ExpiryKind::ApproverKey => (format!("the last key of the approver `{name}`"), ADD_KEY),
+        ExpiryKind::SignerKey => (format!("the key of the signer `{name}`"), ADD_KEY),
+        _ => (format!("the {name} document"), SIGN_AGAIN),
     };
-    let mut all: Vec<Expiry> = Vec::new();
-    all.extend(document("policy", set.policy().expires));
-    all.extend(document("contracts", set.contracts().expires));
-    let Some(keys) = set.keys() else { return all };
-    all.extend(document("keys", keys.expires));
-    for (person, approver) in &keys.approvers {
-        // An approver needs only one valid key, so the last one to expire counts.
-        let ends: Option<Vec<Timestamp>> =
-            approver.keys.values().map(|key| key.not_after).collect();
-        let last = ends.and_then(|ends| ends.into_iter().max());
-        let what = format!("the last key of the approver `{person}`");
-        all.extend(last.map(|at| Expiry { what, at, next: ADD_KEY }));
+    let at = expiry.at.rfc3339();
+    if expiry.at <= now {
+        return Some(HealthCheck::bad("keys", format!("{what} has ended at {at}"), next));
     }
-    for (name, signer) in &keys.signers {
-        let what = format!("the key of the signer `{name}`");
-        all.extend(signer.key.not_after.map(|at| Expiry { what, at, next: ADD_KEY }));
-    }
-    all
+    (expiry.at.since(now) < NOTICE_PERIOD)
+        .then(|| HealthCheck::notable("keys", format!("{what} ends at {at}"), next))
 }
 
 fn approvers_check(set: &PolicySet, now: Timestamp) -> HealthCheck {

@@ -1,5 +1,6 @@
 //! Checks the ledger and its file system, the clock, the daemon with its servers, and the clients.
 
+use std::path::Path;
 use std::time::Duration;
 
 use weaver_gateway::clients::ConnectedFileState;
@@ -151,11 +152,22 @@ fn checkpoint_checks(context: &CheckContext, reader: &Reader) -> Vec<HealthCheck
     found
 }
 
+/// The daemon that goes on with an older configuration, since the one on disk cannot be used.
+#[cfg(unix)]
+pub(super) fn gateway_with_old_configuration(file: &Path) -> Vec<HealthCheck> {
+    let Some((_, status)) = crate::daemon::running_in_spite_of(file) else { return Vec::new() };
+    let mut found = running_gateway_checks(file, &status);
+    let finding = "the daemon goes on with an older configuration, and would not start again";
+    let next = "correct the configuration before the next restart";
+    found.push(HealthCheck::bad("gateway", finding, next));
+    found
+}
+
 /// Checks the daemon and its servers.
 #[cfg(unix)]
 fn gateway_checks(context: &CheckContext) -> Vec<HealthCheck> {
     match daemon::status(&context.config.store_path) {
-        Ok(status) => running_gateway_checks(context, &status),
+        Ok(status) => running_gateway_checks(&context.config.file, &status),
         Err(DaemonError::NotRunning) => {
             let finding = "no daemon runs; the next client starts it";
             vec![HealthCheck::good("gateway", finding)]
@@ -168,7 +180,7 @@ fn gateway_checks(context: &CheckContext) -> Vec<HealthCheck> {
 }
 
 #[cfg(unix)]
-fn running_gateway_checks(context: &CheckContext, status: &DaemonStatus) -> Vec<HealthCheck> {
+fn running_gateway_checks(file: &Path, status: &DaemonStatus) -> Vec<HealthCheck> {
     let own = env!("CARGO_PKG_VERSION");
     let finding = format!(
         "version {}, process {}, {} sessions",
@@ -200,7 +212,7 @@ fn running_gateway_checks(context: &CheckContext, status: &DaemonStatus) -> Vec<
                 HealthCheck::notable(&subject, problem, "wait a moment and look again")
             }
             Some(problem) => {
-                let line = format!("`[mcpServers.{name}]` in {}", context.config.file.display());
+                let line = format!("`[mcpServers.{name}]` in {}", file.display());
                 HealthCheck::bad(
                     &subject,
                     problem,
@@ -208,6 +220,11 @@ fn running_gateway_checks(context: &CheckContext, status: &DaemonStatus) -> Vec<
                 )
             }
         });
+    }
+    if let Some(problem) = &status.server.refused_configuration {
+        let finding = format!("the daemon refuses the one on disk: {}", escape::line(problem));
+        let next = "the old one is in force until it is mended; `weaver check` says more";
+        found.push(HealthCheck::bad("configuration", finding, next));
     }
     if let Some(problem) = &status.server.refused_documents {
         let finding = format!("the daemon refuses those on disk: {}", escape::line(problem));

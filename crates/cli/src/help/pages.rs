@@ -103,6 +103,11 @@ pub(super) const PAGES: &[HelpPage] = &[
     page("clients", &["weaver clients list"], ""),
     page("clients add", &["weaver clients add laptop"], "The token is shown this once."),
     page("clients list", &["weaver clients list"], ""),
+    page(
+        "clients rotate",
+        &["weaver clients rotate laptop", "weaver clients rotate laptop --overlap 7d"],
+        "The token is shown this once.",
+    ),
     page("clients remove", &["weaver clients remove laptop"], ""),
     page("login", &["weaver login tracker"], ""),
     page("logout", &["weaver logout tracker"], ""),

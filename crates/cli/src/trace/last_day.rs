@@ -46,11 +46,77 @@ struct Call {
     status: CallStatus,
     /// What it was called with, as `name: value`.
     arguments: String,
-    /// The client of its run, if the log tells it.
-    client: String,
+    /// Whose call it is.
+    caller: CallerNames,
     why: String,
     /// The verdict under a policy that only observes, if it differs.
     would_have: Option<String>,
+}
+
+/// Whose call it is, as far as the log tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct CallerNames {
+    principal: String,
+    /// The client over HTTP, whose token it came with.
+    token: String,
+    /// The program, as it calls itself.
+    client: String,
+}
+
+/// Which names tell the callers of a list apart.
+#[derive(Debug, Clone, Copy, Default)]
+struct ShownNames {
+    principal: bool,
+    token: bool,
+    client: bool,
+}
+
+impl ShownNames {
+    /// Names that several of the calls differ in. A token is always named: it stands for somebody on
+    /// another machine.
+    fn of(calls: &[Call]) -> Self {
+        let differs = |name: fn(&CallerNames) -> &str| {
+            let names: BTreeSet<&str> = calls.iter().map(|call| name(&call.caller)).collect();
+            names.len() > 1
+        };
+        Self {
+            principal: differs(|caller| &caller.principal),
+            token: calls.iter().any(|call| !call.caller.token.is_empty()),
+            client: differs(|caller| &caller.client),
+        }
+    }
+}
+
+impl CallerNames {
+    fn note(&mut self, facts: &EventFacts) {
+        let fill = |name: &mut String, value: Option<String>| {
+            if name.is_empty() {
+                *name = value.unwrap_or_default();
+            }
+        };
+        fill(&mut self.principal, facts.principal().map(str::to_owned));
+        fill(&mut self.token, facts.http_client());
+        fill(&mut self.client, facts.client());
+    }
+
+    /// The caller in one column: `ana (token ci, cursor)`.
+    fn text(&self, shown: ShownNames) -> String {
+        let named = |is_shown: bool, name: &str| is_shown && !name.is_empty();
+        let token = match named(shown.token, &self.token) {
+            true => format!("token {}", self.token),
+            false => String::new(),
+        };
+        let client = if named(shown.client, &self.client) { self.client.as_str() } else { "" };
+        let rest: Vec<&str> =
+            [token.as_str(), client].into_iter().filter(|text| !text.is_empty()).collect();
+        let rest = rest.join(", ");
+        let principal = named(shown.principal || !token.is_empty(), &self.principal);
+        match (principal, rest.is_empty()) {
+            (true, true) => self.principal.clone(),
+            (true, false) => format!("{} ({rest})", self.principal),
+            (false, _) => rest,
+        }
+    }
 }
 
 /// The state of a call.
@@ -111,11 +177,7 @@ impl LastDay {
         }
         let mut calls: Vec<Call> = Vec::new();
         let mut indexes: BTreeMap<String, usize> = BTreeMap::new();
-        let mut clients: BTreeMap<&str, String> = BTreeMap::new();
         for facts in events.iter().rev() {
-            if facts.kind() == Some(EventKind::RunStarted) {
-                clients.extend(facts.run().zip(facts.client()));
-            }
             // Viewing a stored result again is no call of its tool.
             let Some(id) = facts.call().filter(|_| facts.kind() != Some(EventKind::HandleResolved))
             else {
@@ -127,12 +189,7 @@ impl LastDay {
             });
             if let Some(call) = calls.get_mut(index) {
                 call.apply_event(facts);
-                let client = facts.run().and_then(|run| clients.get(run));
-                client.unwrap_or(&String::new()).clone_into(&mut call.client);
             }
-        }
-        if clients.values().collect::<BTreeSet<_>>().len() < 2 {
-            calls.iter_mut().for_each(|call| call.client.clear());
         }
         calls.retain(|call| !call.tool.is_empty());
         Ok(Self { calls, is_truncated, locale })
@@ -179,6 +236,7 @@ impl LastDay {
         let shown = || self.calls.iter().skip(hidden);
         let tool_width = shown().map(|call| call.shown_tool().chars().count()).max();
         let tool_width = tool_width.unwrap_or_default().min(MAX_TOOL_WIDTH);
+        let names = ShownNames::of(&self.calls);
         let mut day = None;
         for call in shown() {
             let date = call.at.map(|at| self.locale.date(at));
@@ -187,7 +245,7 @@ impl LastDay {
                 out.push_str(&output::dim(&heading));
                 day = date;
             }
-            out.push_str(&call.line(tool_width));
+            out.push_str(&call.line(tool_width, names));
         }
         out.push_str(&format!("{}\n", self.summary()));
         if let Some(call) = self.calls.iter().rev().find(|call| call.status >= CallStatus::Asked) {
@@ -205,6 +263,7 @@ impl Call {
         if self.at.is_none() {
             self.at = facts.at();
         }
+        self.caller.note(facts);
         if let Some(tool) = facts.capability() {
             // A refused look into a stored result names its handle.
             let tool = if tool.starts_with(HANDLE_PREFIX) { "tool_view" } else { tool };
@@ -251,7 +310,7 @@ impl Call {
         escape::shorten(&escape::line(&self.tool), MAX_TEXT_CHARS).into_owned()
     }
 
-    fn line(&self, tool_width: usize) -> String {
+    fn line(&self, tool_width: usize, names: ShownNames) -> String {
         let time = self.at.map(|at| at.rfc3339()).unwrap_or_default();
         let time = time.get(11..19).unwrap_or_default();
         let word = format!("{:<9}", self.status.word());
@@ -270,15 +329,18 @@ impl Call {
         let why = escape::shorten(&escape::line(&why), MAX_TEXT_CHARS).into_owned();
         let why = if why.is_empty() { why } else { output::dim(&format!("  {why}")) };
         let id = output::dim(&escape::line(&self.id));
-        let arguments = [self.arguments.as_str(), self.client.as_str()];
+        let caller = self.caller.text(names);
+        let arguments = [self.arguments.as_str(), caller.as_str()];
         let arguments = arguments.into_iter().filter(|text| !text.is_empty());
         let arguments: String = arguments.map(|text| format!("  {}", escape::line(text))).collect();
         format!("{time}  {word}  {tool:<tool_width$}  {id}{arguments}{why}\n")
     }
 
     fn json(&self) -> Value {
+        let CallerNames { principal, token, client } = &self.caller;
         json!({ "at": self.at.map(|at| at.rfc3339()), "call": self.id, "capability": self.tool,
-            "arguments": self.arguments, "client": self.client, "fate": self.status.word(), "reason": self.why, "would_have": self.would_have })
+            "principal": principal, "token": token, "client": client,
+            "arguments": self.arguments, "fate": self.status.word(), "reason": self.why, "would_have": self.would_have })
     }
 }
 
@@ -342,6 +404,32 @@ mod tests {
             assert_eq!(arguments_line(arguments), line);
         }
         assert_eq!(arguments_line(&"x".repeat(80)).chars().count(), MAX_TEXT_CHARS);
+    }
+
+    #[test]
+    fn calls_of_several_people_or_tokens_are_told_apart() {
+        let call = |principal: &str, token: &str, client: &str| Call {
+            caller: CallerNames {
+                principal: principal.to_owned(),
+                token: token.to_owned(),
+                client: client.to_owned(),
+            },
+            ..Call::default()
+        };
+        let columns = |calls: &[Call]| -> Vec<String> {
+            let names = ShownNames::of(calls);
+            calls.iter().map(|call| call.caller.text(names)).collect()
+        };
+        let alone = call("owner", "", "cursor");
+        assert_eq!(columns(&[alone.clone(), alone.clone()]), ["", ""]);
+        assert_eq!(columns(&[alone.clone(), call("owner", "", "claude")]), ["cursor", "claude"]);
+        assert_eq!(columns(&[alone.clone(), call("guest", "", "cursor")]), ["owner", "guest"]);
+        // Twelve developers with the same client.
+        let team = [call("dev1", "dev1", "ts"), call("dev2", "laptop", "ts")];
+        assert_eq!(columns(&team), ["dev1 (token dev1)", "dev2 (token laptop)"]);
+        let one_principal = [call("dev1", "ci", "ts"), call("dev1", "", "cursor")];
+        assert_eq!(columns(&one_principal), ["dev1 (token ci, ts)", "cursor"]);
+        assert_eq!(columns(&[call("dev1", "ci", "ts")]), ["dev1 (token ci)"]);
     }
 
     #[test]

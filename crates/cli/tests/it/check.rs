@@ -124,3 +124,25 @@ fn what_would_keep_a_gateway_from_starting_is_a_finding() {
     assert_eq!(run.code, 3, "{run:?}");
     assert!(run.err.contains("none.key"), "{run:?}");
 }
+
+/// The separation of duties hangs on that name.
+#[test]
+fn an_approver_whose_principals_name_nobody_is_noted() {
+    let folder = Folder::new();
+    let key = SigningKey::from_seed([9; 32]).public();
+    let approver = |principals: &str| {
+        format!(
+            "[approvers.bob]\nkey = \"{key}\"\ntrust = 900\nclearance = \"internal\"\n\
+             principals = [{principals}]\n"
+        )
+    };
+    let notes = |principals: &str| {
+        folder
+            .write("policy/keys.toml", &format!("kind = \"keys\"\n{HEAD}{}", approver(principals)));
+        folder.sign("keys");
+        folder.check(&["--json"]).json()["notes"].to_string()
+    };
+    let noted = notes("\"onwer\"");
+    assert!(noted.contains("approver `bob`") && noted.contains("`onwer`"), "{noted}");
+    assert!(!notes("\"owner\"").contains("bob"));
+}

@@ -21,7 +21,7 @@ const TAINT: &str = "[capabilities.\"good.send\"]\neffects = \"write_open\"\nrun
     sink = \"external_send\"\n\n[capabilities.\"good.people\"]\n\
     effects = \"read_local\"\noutput = { integrity = \"untrusted\" }\n\n";
 
-fn tainting() -> Folder {
+pub(crate) fn tainting() -> Folder {
     let folder = folder(&[("good", "good")], "", TAINT);
     folder.write("policy/keys.toml", &keys(2));
     folder.sign("keys");
@@ -74,7 +74,7 @@ fn send(client: &mut Client) -> String {
 }
 
 /// The records of current runs, by their ids.
-fn stored(folder: &Folder) -> Vec<(String, Value)> {
+pub(crate) fn stored(folder: &Folder) -> Vec<(String, Value)> {
     let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
     let all = reader.records(&Tenant::default(), Namespace::CurrentRun, None, 100).unwrap();
     let read =
@@ -92,7 +92,7 @@ fn runs(folder: &Folder) -> Vec<String> {
 }
 
 /// The run of a ledger that knows only one.
-fn only_run(folder: &Folder) -> String {
+pub(crate) fn only_run(folder: &Folder) -> String {
     let runs = runs(folder);
     assert_eq!(runs.len(), 1, "{runs:?}");
     runs[0].clone()

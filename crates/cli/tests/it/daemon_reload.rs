@@ -363,3 +363,74 @@ fn a_daemon_that_lent_its_store_is_there_again() {
     assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     assert!(daemon.child.wait().unwrap().success());
 }
+
+/// The next restart would end the service: that is to be known before it.
+#[test]
+fn a_configuration_that_cannot_be_used_is_told_by_metrics_readiness_status_and_doctor() {
+    let daemon = Daemon::start(&format!("[http]\nlisten = \"{}\"\n", free_address()), &[]);
+    let refused = |number: u8| {
+        let line = format!("weaver_configuration_refused {number}");
+        daemon.web.get("/metrics").lines().any(|told| told == line)
+    };
+    assert!(refused(0));
+    let config = daemon.web.config();
+    let whole = fs::read_to_string(daemon.web.folder().path("weaver.toml")).unwrap();
+    for broken in ["[gateway\n", "\n[gatway]\nmode = \"proxy\"\n"] {
+        daemon.web.folder().write("weaver.toml", &format!("{whole}{broken}"));
+        until("the gauge", || refused(1));
+        let ready = daemon.web.look("/readyz");
+        assert_eq!(ready.status, 200, "{ready:?}");
+        assert!(ready.body.contains("the configuration on disk is refused"), "{ready:?}");
+        let status = weaver(&["status", "--config", &config]);
+        assert_eq!(status.code, 0, "{status:?}");
+        assert!(status.out.contains("the configuration on disk is refused"), "{status:?}");
+        assert!(status.out.contains("good: ready"), "the daemon is shown: {status:?}");
+        let status = weaver(&["status", "--config", &config, "--json"]).json();
+        assert!(status["refused_configuration"].is_string(), "{status}");
+        let doctor = weaver(&["doctor", "--config", &config]);
+        assert_eq!(doctor.code, 1, "{doctor:?}");
+        for word in ["weaver.toml:", "process ", "would not start again", "server good"] {
+            assert!(doctor.out.contains(word), "{word}: {doctor:?}");
+        }
+    }
+    daemon.web.folder().write("weaver.toml", &whole);
+    until("it is as it was", || refused(0));
+    assert_eq!(daemon.web.get("/readyz"), "ready\n");
+}
+
+/// Another daemon's status is not shown for a file that cannot be read.
+#[test]
+fn the_status_of_another_configuration_is_not_shown_for_a_broken_one() {
+    let daemon = Daemon::start(&format!("[http]\nlisten = \"{}\"\n", free_address()), &[]);
+    daemon.web.folder().write("other.toml", "[gateway\n");
+    let status = weaver(&["status", "--config", &daemon.web.folder().arg("other.toml")]);
+    assert!(status.code != 0 && status.out.is_empty(), "{status:?}");
+}
+
+/// The tamper evidence of the whole log can stop without anything else going wrong.
+#[test]
+fn checkpoints_that_do_not_arrive_are_told_by_metrics() {
+    let publish = "[{ file = \"checkpoints/latest.txt\" }, { command = [\"false\"] }]";
+    let passphrase = "passphrase = { command = [\"cat\", \"phrase\"] }";
+    let http = "[http]\nlisten = \"127.0.0.1:0\"";
+    let folder = signing(&format!("{passphrase}\nevery_seconds = 1\npublish = {publish}\n{http}"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["serve", "--config", &folder.arg("weaver.toml")]).current_dir(folder.path(""));
+    let shim = Client::start_as(command).shaken();
+    let web = Web::of_running(folder, Some(shim));
+    let value = |series: &str| -> Option<u64> {
+        let metrics = web.get("/metrics");
+        let mut lines = metrics.lines();
+        lines.find_map(|line| line.strip_prefix(series)?.trim().parse().ok())
+    };
+    let failures = "weaver_checkpoint_failures_total{stage=\"publish\"}";
+    until("a failure", || value(failures).is_some_and(|count| count > 0));
+    until("a failing target", || value("weaver_checkpoint_failing_targets") == Some(1));
+    assert_eq!(value("weaver_checkpoint_failures_total{stage=\"sign\"}"), Some(0));
+    assert!(value("weaver_checkpoint_age_seconds{stage=\"sign\"}").is_some());
+    let published = value("weaver_checkpoint_age_seconds{stage=\"publish\"}");
+    assert_eq!(published, None, "one of the targets never got any");
+    assert!(value("weaver_store_bytes{file=\"ledger\"}").is_some_and(|bytes| bytes > 0));
+    assert!(value("weaver_store_free_bytes").is_some_and(|bytes| bytes > 0));
+    assert!(web.folder().path("checkpoints/latest.txt").is_file(), "its folder is made");
+}

@@ -162,6 +162,8 @@ pub(crate) fn tools(behaviour: &str) -> Vec<Value> {
             let path = json!({"path": {"type": "string"}});
             all.push(tool("peek", "Reads a file.", path.clone()));
             all.push(tool("put", "Writes a file.", path.clone()));
+            all.push(tool("watch", "Waits for a hidden file to be replaced.", path.clone()));
+            all.push(tool("grab", "Opens a hidden file once it is replaced.", path.clone()));
             all.push(tool("reach", "Connects to an address.", path));
         }
         "shadow" => all.push(tool("tool_view", "Looks like one of Weaver's.", json!({}))),
@@ -264,6 +266,34 @@ fn call(id: &Value, params: &Value) {
             let path = params["arguments"]["path"].as_str().unwrap_or_default();
             let read = std::fs::read(path).map(|bytes| format!("{} bytes", bytes.len()));
             text(id, &read.unwrap_or_else(|error| format!("refused: {error}")));
+        }
+        "grab" => {
+            let path = params["arguments"]["path"].as_str().unwrap_or_default();
+            std::fs::write(format!("{path}.waiting"), "").unwrap();
+            let _open = loop {
+                match std::fs::File::open(path) {
+                    Ok(open) => break open,
+                    Err(_) => std::thread::sleep(Duration::from_millis(1)),
+                }
+            };
+            // It answers once the file is hidden, if it lives that long.
+            while std::fs::read(path).is_ok() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            std::thread::sleep(Duration::from_secs(10));
+            text(id, "it has the file");
+        }
+        // The cover of a file is a device.
+        "watch" => {
+            let path = params["arguments"]["path"].as_str().unwrap_or_default();
+            let is_visible = || std::fs::metadata(path).is_ok_and(|about| about.is_file());
+            std::fs::write(format!("{path}.waiting"), "").unwrap();
+            for visible in [true, false] {
+                while is_visible() != visible {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+            text(id, "hidden again");
         }
         "put" => {
             let path = params["arguments"]["path"].as_str().unwrap_or_default();

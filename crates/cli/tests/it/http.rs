@@ -88,6 +88,12 @@ impl Web {
         &self.token
     }
 
+    /// The same client of a daemon that was started anew, perhaps at another address.
+    pub(crate) fn find_again(&mut self) {
+        let status = weaver(&["status", "--config", &self.config(), "--json"]).json();
+        status["http"].as_str().unwrap().clone_into(&mut self.address);
+    }
+
     pub(crate) fn folder(&self) -> &Folder {
         &self.folder
     }
@@ -608,6 +614,41 @@ fn a_web_page_reaches_nothing_whatever_it_calls_this_host() {
     assert_eq!(send(&[json, ("origin", "https://desk.example")]), 200);
     assert_eq!(web.send("GET", "/healthz", &[("host", "evil.example")], "").status, 403);
     assert_eq!(send(&[("content-type", "text/plain")]), 415, "what a form could send is refused");
+}
+
+/// A browser asks before it sends a page's request, and shows the page what it is told to show.
+#[test]
+fn a_page_of_a_named_origin_works_in_a_browser_and_no_other_does() {
+    let web = Web::new("origins = [\"https://desk.example\"]\n");
+    let origin = ("origin", "https://desk.example");
+    let asked = [
+        ("access-control-request-method", "POST"),
+        ("access-control-request-headers", "authorization,content-type,mcp-protocol-version"),
+    ];
+    for path in ["/mcp", "/.well-known/oauth-protected-resource/mcp"] {
+        let told = web.send("OPTIONS", path, &[origin, asked[0], asked[1]], "");
+        assert_eq!(told.status, 204, "{told:?}");
+        assert_eq!(told.headers["access-control-allow-origin"], origin.1);
+        assert!(told.headers["access-control-allow-methods"].contains("DELETE"), "{told:?}");
+        assert_eq!(told.headers["access-control-allow-headers"], asked[1].1);
+        assert_eq!(told.headers["vary"], "Origin");
+    }
+    let opened = web.post(&[origin], &request(1, "initialize", initialize()));
+    assert_eq!(opened.status, 200, "{opened:?}");
+    assert_eq!(opened.headers["access-control-allow-origin"], origin.1);
+    let exposed = opened.headers["access-control-expose-headers"].to_ascii_lowercase();
+    assert!(exposed.contains("mcp-session-id") && opened.headers.contains_key("mcp-session-id"));
+    let json = ("content-type", "application/json");
+    let refused = web.send("POST", "/mcp", &[origin, json], "{}");
+    assert_eq!(refused.status, 401, "a page needs a token too: {refused:?}");
+    assert_eq!(refused.headers["access-control-allow-origin"], origin.1);
+    for other in ["https://evil.example", "null", "https://desk.example:444"] {
+        let told = web.send("OPTIONS", "/mcp", &[("origin", other), asked[0]], "");
+        assert_eq!(told.status, 403, "{told:?}");
+        assert!(!told.headers.keys().any(|name| name.starts_with("access-control")), "{told:?}");
+    }
+    let plain = web.post(&[], &request(1, "initialize", initialize()));
+    assert!(!plain.headers.keys().any(|name| name.starts_with("access-control")), "{plain:?}");
 }
 
 #[test]

@@ -132,3 +132,25 @@ fn only_a_server_with_an_address_has_a_login() {
         assert!(refused.code != 0 && refused.err.contains(code), "{refused:?}");
     }
 }
+
+/// A name that nobody comes as would keep a login that is never used.
+#[test]
+fn a_login_is_for_somebody_whom_the_policy_knows() {
+    let (folder, issuer) = place();
+    let config = folder.arg("weaver.toml");
+    let refused = weaver(&["login", "kept", "--as", "nosuch", "--no-browser", "--config", &config]);
+    assert!(refused.code != 0 && refused.err.contains("login.principal"), "{refused:?}");
+    assert_eq!(issuer.count("/register"), 0, "nothing was asked");
+}
+
+/// Somebody's browser on another machine comes back by a port that is known beforehand.
+#[test]
+fn the_port_of_the_redirect_can_be_chosen() {
+    let (folder, _issuer) = place();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port().to_string();
+    drop(free);
+    let (ended, said) = log_in(&folder.arg("weaver.toml"), &["--port", &port]);
+    assert!(ended && said.contains(&format!("ssh -L {port}:127.0.0.1:{port}")), "{said}");
+    assert!(said.contains(&format!("127.0.0.1%3A{port}")), "{said}");
+}

@@ -71,7 +71,7 @@ fn everybody_calls_a_server_with_a_login_of_their_own() {
     assert!(!failed && body.to_string().contains("said to 1"), "{body}");
     // Nobody gets the gateway's login, nor sees what it sees.
     let without = said_to(&gate, "ana");
-    assert!(without.contains("weaver login kept --as corp:ana"), "{without}");
+    assert!(without.contains("the operator runs `weaver login kept --as corp:ana`"), "{without}");
     assert!(papers(&gate, "ana").contains("\"resources\":[]"), "{}", papers(&gate, "ana"));
     assert_eq!(calls_with(&gate, OWNER), 1);
     gate.issuer.state().tokens.push(ANA.to_owned());

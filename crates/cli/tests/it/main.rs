@@ -24,6 +24,9 @@ mod client;
 mod client_runs;
 #[cfg(test)]
 mod client_tasks;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod client_tokens;
 #[cfg(test)]
 mod command_line;
 #[cfg(test)]
@@ -76,6 +79,9 @@ mod hostile;
 mod http;
 #[cfg(test)]
 mod http_questions;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod init_process;
 #[cfg(test)]
 mod inspect;
 #[cfg(target_os = "linux")]
@@ -126,12 +132,18 @@ mod policy_commands;
 mod proofs;
 #[cfg(test)]
 mod proxy;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod pruned_runs;
 #[cfg(test)]
 mod pseudo_random;
 #[cfg(test)]
 mod publishing;
 #[cfg(test)]
 mod questions;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod read_only_store;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod readiness;

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::time::Duration;
 
+use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
 
 use crate::client::{self, Client};
@@ -141,6 +142,27 @@ fn an_authority_is_read_where_it_stands() {
     }
     std::fs::remove_file(folder.path("own.pem")).unwrap();
     assert!(folder.check(&[]).err.contains("own.pem"));
+}
+
+/// One name for it everywhere: of a tool, of a server with its logins, and of issuers.
+#[test]
+fn an_authority_of_a_server_and_of_issuers_is_read_too() {
+    for (section, place) in [
+        ("\n[mcpServers.a]\nurl = \"https://a.example/mcp\"\n", "mcpServers.a.ca_file"),
+        ("\n[http]\nlisten = \"127.0.0.1:0\"\n[http.oauth]\n", "http.oauth.ca_file"),
+    ] {
+        let folder = folder(&format!("{section}ca_file = \"own.pem\"\n"));
+        folder.write("own.pem", "no certificate");
+        let run = folder.check(&[]);
+        assert!(run.code == 3 && run.err.contains(place), "{run:?}");
+        assert!(run.err.contains("the certificates of the authority cannot be used"), "{run:?}");
+        let issuer = CertificateParams::default().self_signed(&KeyPair::generate().unwrap());
+        folder.write("own.pem", &issuer.unwrap().pem());
+        let run = folder.check(&[]);
+        assert!(!run.err.contains("ca_file"), "{section}: {run:?}");
+    }
+    let local = "\n[mcpServers.a]\ncommand = \"true\"\nca_file = \"own.pem\"\n";
+    assert!(folder(local).check(&[]).err.contains("`ca_file` has no meaning here"));
 }
 
 #[cfg(unix)]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, folder, of_capability, reason, shown};
+use crate::client::{Client, events, folder, of_capability, reason, shown};
 use crate::support::{Folder, weaver};
 
 fn names(tools: &[Value]) -> Vec<String> {
@@ -187,28 +187,63 @@ fn a_server_keeps_its_files_beside_the_configuration() {
     assert_eq!(report["closed_folders"], json!([]), "{report}");
 }
 
-/// Editors replace files: the servers are started again, from which the new one is kept too.
+/// Editors and renewals replace files: the new one is kept from the servers that run, and the calls
+/// in progress go on.
 #[test]
-fn a_configuration_that_is_replaced_is_kept_from_servers_that_run() {
+fn a_file_that_is_replaced_is_kept_from_servers_that_run_and_ends_no_call() {
     let folder = folder(&[("s", "prying")], "", "");
     if !covered(&folder) {
         return;
     }
     let mut client = Client::open(&folder);
     assert!(said(&mut client, "peek", &folder.arg("weaver.toml")).contains("refused"));
-    for name in ["weaver.toml", "made.key"] {
+    for name in ["weaver.toml", "root.key", "made.key"] {
+        let path = folder.arg(name);
+        let call = json!({"capability": "s.watch", "arguments": {"path": path}});
+        let call = client.begin("tools/call", json!({"name": "tool_execute", "arguments": call}));
+        while !folder.path(&format!("{name}.waiting")).exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         fs::write(folder.path("next"), "replaced").unwrap();
         fs::rename(folder.path("next"), folder.path(name)).unwrap();
-        std::thread::sleep(Duration::from_secs(2));
-        let outcome = (0..20)
-            .find_map(|_| {
-                let (is_error, body) =
-                    client.execute("s.peek", json!({ "path": folder.arg(name) }));
-                (!is_error || body["text"].is_string()).then(|| shown(&body).to_owned())
-            })
-            .unwrap();
-        assert!(outcome.contains("refused"), "{name}: {outcome}");
+        let (is_error, body) = crate::client::unpack(&client.answer(&call));
+        assert!(!is_error && shown(&body) == "hidden again", "{name}: {body}");
+        for tool in ["peek", "put"] {
+            let outcome = said(&mut client, tool, &path);
+            assert!(outcome.contains("refused"), "{tool} {name}: {outcome}");
+        }
+        assert_eq!(fs::read(folder.path(name)).unwrap(), b"replaced");
     }
+    client.finish();
+    let ready = events(&folder).into_iter().filter(|(kind, _)| kind == "upstream.ready");
+    assert_eq!(ready.count(), 1, "it was never started again");
+}
+
+/// What a server opened before the new file was hidden stays open: it is started again.
+#[test]
+fn a_server_that_has_opened_the_new_file_is_started_again() {
+    let folder = folder(&[("s", "prying")], "", "");
+    if !covered(&folder) {
+        return;
+    }
+    let mut client = Client::open(&folder);
+    let path = folder.arg("weaver.toml");
+    let call = json!({"capability": "s.grab", "arguments": {"path": path}});
+    let call = client.begin("tools/call", json!({"name": "tool_execute", "arguments": call}));
+    while !folder.path("weaver.toml.waiting").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    fs::write(folder.path("next"), "replaced").unwrap();
+    fs::rename(folder.path("next"), folder.path("weaver.toml")).unwrap();
+    let (is_error, body) = crate::client::unpack(&client.answer(&call));
+    assert!(is_error, "{body}");
+    let outcome = (0..20)
+        .find_map(|_| {
+            let (is_error, body) = client.execute("s.peek", json!({ "path": path }));
+            (!is_error).then(|| shown(&body).to_owned())
+        })
+        .unwrap();
+    assert!(outcome.contains("refused"), "{outcome}");
     client.finish();
 }
 

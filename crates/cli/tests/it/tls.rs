@@ -84,6 +84,11 @@ fn a_replaced_certificate_is_in_force_and_a_broken_one_is_not() {
         assert!(Instant::now() < end, "the new certificate is not in force");
         std::thread::sleep(Duration::from_millis(100));
     }
+    let doctor = weaver(&["doctor", "--config", &config, "--json"]).json();
+    let mut checks = doctor["checks"].as_array().unwrap().iter();
+    let found = checks.find(|check| check["subject"] == "certificate").unwrap();
+    // The end that the library writes by itself.
+    assert!(found["finding"].as_str().unwrap().contains("4096-01-01"), "{found}");
     std::fs::write(folder.path("gate.crt"), "no certificate").unwrap();
     std::thread::sleep(Duration::from_millis(1_500));
     assert!(health(&address, &second).unwrap().ends_with("ok\n"), "the old one stays");

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::cover_refresh::{CoverRequest, HELPER_ARGUMENT};
 use super::launcher_protocol::{read_request, write_report};
 use super::{ConfineError, Confinement, EnforcedConfinement};
 
@@ -23,6 +24,9 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.into_iter();
     let request = arguments.next();
     let argv: Vec<OsString> = arguments.collect();
+    if request.as_deref().is_some_and(|request| request == HELPER_ARGUMENT) {
+        return help_covering(argv.first());
+    }
     match prepare(request, &argv) {
         Ok(PreparedLaunch::Probed(enforced)) => {
             send_report(Ok(&enforced));
@@ -39,6 +43,29 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(FAILURE_EXIT_CODE)
         }
     }
+}
+
+/// Covers files in the namespaces of a running child, and starts nothing.
+fn help_covering(request: Option<&OsString>) -> ExitCode {
+    let missing = || ConfineError::Form { reason: "the request is missing".to_owned() };
+    let text = request.and_then(|request| request.to_str()).ok_or_else(missing);
+    let covered = text.and_then(CoverRequest::read).and_then(|request| cover(&request));
+    send_report(covered.as_ref());
+    match covered {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(FAILURE_EXIT_CODE),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn cover(request: &CoverRequest) -> Result<EnforcedConfinement, ConfineError> {
+    super::linux::help_covering(request)
+}
+
+/// Mounts hide nothing on this system.
+#[cfg(not(target_os = "linux"))]
+fn cover(_request: &CoverRequest) -> Result<EnforcedConfinement, ConfineError> {
+    Err(ConfineError::Form { reason: "only linux covers files".to_owned() })
 }
 
 enum PreparedLaunch {

@@ -66,9 +66,16 @@ impl Launcher {
         if argv.is_empty() {
             return Err(ConfineError::Form { reason: "there is no program to start".to_owned() });
         }
+        let mut command = self.own_command()?;
+        command.arg(write_request(confinement)?).args(argv);
+        Ok(command)
+    }
+
+    /// The command that starts this launcher, without its arguments.
+    pub(super) fn own_command(&self) -> Result<Command, ConfineError> {
         self.check_not_launching(std::env::args_os().nth(1).as_deref())?;
         let mut command = Command::new(&self.program);
-        command.args(&self.verb).arg(write_request(confinement)?).args(argv);
+        command.args(&self.verb);
         Ok(command)
     }
 
@@ -93,10 +100,9 @@ impl Launcher {
     /// # Errors
     /// [`ConfineError`], as for a child.
     pub fn probe(&self, confinement: &Confinement) -> Result<EnforcedConfinement, ConfineError> {
-        self.check_not_launching(std::env::args_os().nth(1).as_deref())?;
         let silent = || ConfineError::NoReport { launcher: self.program.display().to_string() };
-        let mut command = Command::new(&self.program);
-        command.args(&self.verb).arg(write_request(confinement)?).env_clear();
+        let mut command = self.own_command()?;
+        command.arg(write_request(confinement)?).env_clear();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|_| silent())?;
         let mut line = Vec::new();

@@ -99,12 +99,22 @@ pub(super) fn write_request(confinement: &Confinement) -> Result<String, Confine
 }
 
 /// Makes the paths absolute, because the child may have another working directory.
-fn absolute(paths: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, ConfineError> {
+pub(super) fn absolute(paths: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, ConfineError> {
     let absolute = |path: &PathBuf| {
         std::path::absolute(path)
             .map_err(|error| ConfineError::Path { path: path.clone(), reason: error.to_string() })
     };
     paths.iter().map(absolute).collect()
+}
+
+/// Fails if a path is relative.
+pub(super) fn check_absolute<'a>(
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), ConfineError> {
+    match paths.into_iter().any(|path| path.is_relative()) {
+        true => Err(ConfineError::Form { reason: "a path is relative".to_owned() }),
+        false => Ok(()),
+    }
 }
 
 /// Parses a request.
@@ -114,11 +124,8 @@ pub(super) fn read_request(text: &str) -> Result<Confinement, ConfineError> {
     if read.v != VERSION {
         return Err(wrong(format!("version {} is asked, {VERSION} is spoken", read.v)));
     }
-    let relative = |path: &Path| path.is_relative();
     let named = read.only.iter().flat_map(|only| [&only.read, &only.write, &only.execute]);
-    if named.flatten().chain(&read.denied).any(|path| relative(path)) {
-        return Err(wrong("a path is relative".to_owned()));
-    }
+    check_absolute(named.flatten().chain(&read.denied))?;
     Ok(Confinement {
         denied: read.denied,
         sibling_access: if read.neighbours { SiblingAccess::Open } else { SiblingAccess::Closed },

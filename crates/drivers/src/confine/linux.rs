@@ -1,6 +1,7 @@
 //! Confines this process on Linux, in the order that the steps depend on each other.
 
 mod cover;
+mod cover_refresh;
 mod denied_paths;
 mod descriptors;
 mod error;
@@ -10,9 +11,11 @@ mod kernel_files;
 mod limits;
 mod namespace;
 mod network;
+pub(super) mod open_files;
 mod path_rules;
 mod privileges;
 mod seccomp;
+pub(super) mod server_processes;
 mod user;
 
 use std::collections::BTreeSet;
@@ -25,6 +28,7 @@ use super::{
     SiblingAccess,
 };
 use cover::CoverMethod;
+pub(super) use cover_refresh::help as help_covering;
 use error::ProtectionError;
 use filter_context::FilterContext;
 use user::Account;

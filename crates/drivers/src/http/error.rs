@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use weaver_agent_kernel::DriverError;
 
+use super::TlsFault;
 use super::client_error::ClientError;
 use super::secret::SecretError;
 use crate::mcp::MessageFault;
@@ -130,6 +131,8 @@ pub(crate) enum Refusal {
     Secret(SecretError),
     #[error("no connection")]
     Connect,
+    #[error("no connection: {0}")]
+    Tls(TlsFault),
     #[error("the connection broke")]
     Broken,
     #[error("no answer within {0:?}")]
@@ -166,6 +169,7 @@ impl Refusal {
             Self::PlainSecret => "http.plain_secret",
             Self::Secret(error) => error.code(),
             Self::Connect => "http.connect",
+            Self::Tls(_) => "http.tls",
             Self::Broken => "http.broken",
             Self::Silent(_) => "http.silent",
             Self::Redirects(_) => "http.redirects",
@@ -214,6 +218,7 @@ impl RequestFailure {
             | Refusal::PlainSecret
             | Refusal::Secret(_)
             | Refusal::Connect
+            | Refusal::Tls(_)
             | Refusal::Client(_) => DriverError::Unavailable(text),
             Refusal::Broken => DriverError::Network(text),
             Refusal::Silent(after) => DriverError::Timeout(after),

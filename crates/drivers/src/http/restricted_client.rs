@@ -15,7 +15,7 @@ use super::client::{self, GuardedResolver, RefusedAddress};
 use super::client_error::ClientError;
 use super::error::RequestFailure;
 use super::host::{self, HostRule};
-use super::{Access, OperationError, Refusal, address_range, media};
+use super::{Access, OperationError, Refusal, TlsFault, address_range, media};
 
 /// How much of the body of an error response is read, in bytes.
 const MAX_ERROR_BODY_BYTES: usize = 4 * 1024;
@@ -272,7 +272,7 @@ fn transport_refusal(error: &reqwest::Error) -> Refusal {
     }
     match () {
         () if error.is_dns() => Refusal::NoAddress,
-        () if error.is_connect() => Refusal::Connect,
+        () if error.is_connect() => TlsFault::find(error).map_or(Refusal::Connect, Refusal::Tls),
         () => Refusal::Broken,
     }
 }

@@ -12,6 +12,7 @@ use super::known_secrets::KnownSecrets;
 use super::notification::NotificationSink;
 use super::server_request::RequestHandler;
 use crate::child_config::{ChildConfinement, Redactor, StdioConfig};
+use crate::http::CertificateAuthority;
 use crate::oauth::OAuthClient;
 
 /// The protocol version that the legacy handshake requests.
@@ -52,6 +53,8 @@ pub struct HttpConfig {
     pub headers: BTreeMap<String, String>,
     /// The OAuth client whose tokens the requests carry; none by default.
     pub oauth: Option<Arc<OAuthClient>>,
+    /// Certificates that count beside the platform's for this server. `oauth` has its own.
+    pub certificate_authority: Option<CertificateAuthority>,
 }
 
 /// How the server is reached.

@@ -24,7 +24,7 @@ use super::progress_token::ProgressToken;
 use super::rpc_channel::RpcChannel;
 use super::server_list::ServerList;
 use super::server_request::RequestHandler;
-use crate::confine::EnforcedConfinement;
+use crate::confine::{EnforcedConfinement, RunningChild};
 use crate::escape::escape;
 
 /// Longest cursor of a list.
@@ -78,6 +78,11 @@ impl Connection {
     #[must_use]
     pub fn enforced(&self) -> Option<&EnforcedConfinement> {
         self.enforced.as_ref()
+    }
+
+    /// The child; `None` over HTTP.
+    pub(crate) fn child(&self) -> Option<&RunningChild> {
+        self.channel.child()
     }
 
     /// Lists all tools, page after page, in the server's order.

@@ -47,11 +47,15 @@ impl RpcError {
     }
 }
 
-/// Tells the operator how to log in, if that would help.
+/// Says how to log in, if that would help. Whoever is not the gateway's own principal commonly has no
+/// access to its machine.
 fn login_hint(error: &OAuthError, upstream: &str, principal: Option<&PrincipalId>) -> String {
     match (error, principal) {
         (OAuthError::LoginRequired | OAuthError::InsufficientScope, Some(principal)) => {
-            format!("; run `weaver login {upstream} --as {principal}`")
+            format!(
+                "; the operator runs `weaver login {upstream} --as {principal}` on the gateway's \
+                 machine, and {principal} opens the address that it prints"
+            )
         }
         (OAuthError::LoginRequired | OAuthError::InsufficientScope, None) => {
             format!("; run `weaver login {upstream}`")

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::http::TlsFault;
+
 /// A protocol rule that a message broke.
 ///
 /// The call that the message belongs to fails at once; it does not wait for its timeout.
@@ -97,8 +99,10 @@ impl fmt::Display for MessageFault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HttpFault {
-    /// No connection, or it broke; TLS failures are here too.
+    /// No connection, or it broke.
     Connection,
+    /// No TLS connection: nothing was sent.
+    Tls(TlsFault),
     /// The server answered with a redirect, which is not followed.
     Redirect(u16),
     /// The server answered with an error status and no JSON-RPC reply.
@@ -119,6 +123,7 @@ impl HttpFault {
     pub fn code(self) -> &'static str {
         match self {
             Self::Connection => "mcp.http_connection",
+            Self::Tls(_) => "mcp.http_tls",
             Self::Redirect(_) => "mcp.http_redirect",
             Self::Status(_) => "mcp.http_status",
             Self::ContentType => "mcp.http_content_type",
@@ -133,6 +138,7 @@ impl fmt::Display for HttpFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connection => f.write_str("no connection; check the url and that it is running"),
+            Self::Tls(fault) => write!(f, "no connection: {fault}"),
             Self::Redirect(status) => {
                 write!(f, "it redirects (status {status}); configure the final url")
             }

@@ -23,7 +23,7 @@ use super::inbox::Inbox;
 use super::message::{self, IncomingMessage, RpcResult};
 use super::server_request::AnswerSink;
 use super::strict_json;
-use crate::http::client;
+use crate::http::{TlsFault, client};
 use crate::oauth::{Challenge, OAuthClient, OAuthError};
 
 /// Time for messages without an answer.
@@ -44,6 +44,14 @@ pub(crate) struct Exchange<'a> {
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     /// Answers the server's requests on the response stream.
     pub(crate) client: Option<Arc<dyn ClientFeatures>>,
+}
+
+/// Why a request was not answered.
+fn connection_fault(error: &reqwest::Error) -> HttpFault {
+    match error.is_connect().then(|| TlsFault::find(error)).flatten() {
+        Some(fault) => HttpFault::Tls(fault),
+        None => HttpFault::Connection,
+    }
 }
 
 /// What the handshake settled for all later requests.
@@ -82,8 +90,8 @@ impl HttpTransport {
         }
         let configured_headers =
             headers::parse_configured(config).map_err(|error| bad(error.to_string()))?;
-        let client =
-            client::build_client(&url, None, None).map_err(|error| bad(error.to_string()))?;
+        let client = client::build_client(&url, None, config.certificate_authority.as_ref());
+        let client = client.map_err(|error| bad(error.to_string()))?;
         Ok(Self {
             client,
             url,
@@ -224,7 +232,7 @@ impl HttpTransport {
         &self,
         request: impl Fn() -> RequestBuilder,
     ) -> Result<Response, McpError> {
-        let connection = |_| self.http_error(HttpFault::Connection);
+        let connection = |error: reqwest::Error| self.http_error(connection_fault(&error));
         let Some(oauth) = &self.oauth else {
             let response = request().send().await.map_err(connection)?;
             return match auth_challenge(&response) {

@@ -16,7 +16,7 @@ use super::notification::LogLevel;
 use super::outgoing_request::{OutgoingRequest, add_modern_meta, listen_request};
 use super::stdio::StdioTransport;
 use super::subscription::SubscriptionFilter;
-use crate::confine::EnforcedConfinement;
+use crate::confine::{EnforcedConfinement, RunningChild};
 
 /// Most resources that one connection subscribes to. Each change of the set sends all of it again.
 const MAX_SUBSCRIPTIONS: usize = 256;
@@ -199,6 +199,14 @@ impl RpcChannel {
         match &self.transport {
             Transport::Stdio(transport) => transport.enforced().await,
             Transport::Http(_) => Ok(None),
+        }
+    }
+
+    /// The child; `None` over HTTP.
+    pub(crate) fn child(&self) -> Option<&RunningChild> {
+        match &self.transport {
+            Transport::Stdio(transport) => transport.child(),
+            Transport::Http(_) => None,
         }
     }
 

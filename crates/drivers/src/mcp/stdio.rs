@@ -17,7 +17,7 @@ use super::line_reader::{Line, LineReader};
 use super::server_request::AnswerSink;
 use crate::child::{self, ProcessGroupGuard, SpawnError, StderrTail};
 use crate::child_config::{Redactor, StdioConfig};
-use crate::confine::{ConfineError, EnforcedConfinement};
+use crate::confine::{ConfineError, EnforcedConfinement, RunningChild};
 #[cfg(target_os = "linux")]
 use crate::descendants::DescendantsGuard;
 
@@ -37,6 +37,7 @@ pub(crate) struct StdioTransport {
     stderr_tail: Arc<StderrTail>,
     outbox: mpsc::Sender<OutgoingItem>,
     supervisor: Mutex<Option<JoinHandle<()>>>,
+    child: Option<RunningChild>,
     confinement_report: Mutex<Option<oneshot::Receiver<Result<EnforcedConfinement, ConfineError>>>>,
 }
 
@@ -64,6 +65,10 @@ impl StdioTransport {
         let (descendants, config) = (DescendantsGuard::new(&mut tagged.env), &tagged);
         let mut child = child::start(config).map_err(spawn_error)?;
         let group = ProcessGroupGuard::of(&child);
+        let running = child.id().map(RunningChild::new);
+        #[cfg(target_os = "linux")]
+        let running =
+            running.map(|child| child.with_marker(descendants.entry().map(str::to_owned)));
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(spawn_error(SpawnError::NoPipes));
@@ -115,6 +120,7 @@ impl StdioTransport {
             stderr_tail,
             outbox,
             supervisor,
+            child: running,
             confinement_report,
         })
     }
@@ -135,6 +141,11 @@ impl StdioTransport {
             }
             McpError::Confinement { upstream, error }
         })
+    }
+
+    /// The child, while it runs.
+    pub(crate) fn child(&self) -> Option<&RunningChild> {
+        self.child.as_ref()
     }
 
     /// Queues one message. Fails if the child no longer reads.

@@ -1,5 +1,7 @@
 //! An upstream server that is connected on demand, with longer pauses after repeated failures.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +9,7 @@ use tokio::sync::watch;
 use weaver_types::{OsRandom, Random};
 
 use super::call::{CallOutcome, CallRequest};
-use super::config::UpstreamConfig;
+use super::config::{Endpoint, UpstreamConfig};
 use super::connection::Connection;
 use super::connection_preferences::{self, ConnectionPreferences};
 use super::error::McpError;
@@ -17,7 +19,8 @@ use super::notification::LogLevel;
 use super::reconnect_backoff::ReconnectBackoff;
 use super::server_list::ServerList;
 use super::token_bucket::TokenBucket;
-use crate::confine::EnforcedConfinement;
+use crate::child_config::{ChildConfinement, StdioConfig};
+use crate::confine::{CoverRefreshError, EnforcedConfinement, Protection};
 
 /// The generation of the next connection. It is unique in the process, so that a call bound to the connection whose
 /// tools were compared never goes to another one, not even if another [`Upstream`] has replaced this one.
@@ -44,6 +47,16 @@ struct State {
     was_connected: bool,
     backoff: ReconnectBackoff,
     preferences: ConnectionPreferences,
+    /// Files that are denied to the child beside those of the configuration.
+    denied: BTreeSet<PathBuf>,
+}
+
+/// The confinement of a local server; `None` without one and over HTTP.
+fn confinement_of(config: &UpstreamConfig) -> Option<ChildConfinement> {
+    match &config.endpoint {
+        Endpoint::Stdio(StdioConfig { confinement, .. }) => confinement.clone(),
+        Endpoint::Http(_) => None,
+    }
 }
 
 impl Upstream {
@@ -103,7 +116,7 @@ impl Upstream {
             return Ok(live);
         }
         self.check_backoff()?;
-        let connected = Connection::connect(Arc::clone(&self.config)).await;
+        let connected = Connection::connect(self.current_config()).await;
         let mut state = self.state();
         // `close` sets `shutdown` before it takes the connection, so one of the two always sees the other.
         if *self.shutdown.borrow() {
@@ -297,6 +310,52 @@ impl Upstream {
         let _nobody_connects = self.connecting.lock().await;
         let state = self.state();
         state.connection.as_ref().and_then(|live| live.enforced().cloned())
+    }
+
+    /// Denies these files too from now on, and covers those that were replaced or created since the child was started,
+    /// if mounts confine it, without ending the child. Waits for an attempt to connect that is in progress.
+    ///
+    /// # Errors
+    ///
+    /// [`CoverRefreshError`], if the child may still reach such a file: it must be ended.
+    pub async fn cover_replaced_files(
+        &self,
+        denied: &BTreeSet<PathBuf>,
+    ) -> Result<(), CoverRefreshError> {
+        self.state().denied.extend(denied.iter().cloned());
+        drop(self.connecting.lock().await);
+        let Some(connection) = self.live_connection() else { return Ok(()) };
+        let by_mounts =
+            |enforced: &EnforcedConfinement| enforced.protections.contains(&Protection::Mounts);
+        if !connection.enforced().is_some_and(by_mounts) {
+            return Ok(());
+        }
+        let Some((confined, child)) =
+            confinement_of(&self.current_config()).zip(connection.child().cloned())
+        else {
+            return Err(CoverRefreshError::NoMounts);
+        };
+        let covered = tokio::task::spawn_blocking(move || {
+            child.cover_replaced_files(&confined.launcher, &confined.confinement.denied)
+        });
+        covered
+            .await
+            .unwrap_or_else(|error| Err(CoverRefreshError::Processes { reason: error.to_string() }))
+    }
+
+    /// The configuration of the next connection: with all files that are denied by now.
+    fn current_config(&self) -> Arc<UpstreamConfig> {
+        let state = self.state();
+        let confined = confinement_of(&self.config);
+        let Some(mut confined) = confined.filter(|_| !state.denied.is_empty()) else {
+            return Arc::clone(&self.config);
+        };
+        confined.confinement.denied.extend(state.denied.iter().cloned());
+        let mut config = UpstreamConfig::clone(&self.config);
+        if let Endpoint::Stdio(stdio) = &mut config.endpoint {
+            stdio.confinement = Some(confined);
+        }
+        Arc::new(config)
     }
 
     /// Why the last connection ended by itself; `None` while it lives and if there is none.

@@ -18,7 +18,7 @@ use super::challenge::Challenge;
 use super::dpop::{LastNonce, PROOF_HEADER};
 use super::error::OAuthError;
 use crate::http::client::{self, GuardedResolver};
-use crate::http::{CertificateAuthority, Secret, system_host_lookup};
+use crate::http::{CertificateAuthority, Secret, TlsFault, system_host_lookup};
 
 /// The largest document.
 const MAX_DOCUMENT_BYTES: usize = 512 * 1024;
@@ -161,7 +161,7 @@ impl OAuthHttpClient {
         let answer = tokio::time::timeout(REQUEST_TIMEOUT, request.send()).await;
         let answer = answer
             .map_err(|_| failed("it took too long"))?
-            .map_err(|_| failed("nobody answers there"))?;
+            .map_err(|error| failed(&connection_problem(&error)))?;
         let challenges = answer.headers().get_all(WWW_AUTHENTICATE).iter();
         Ok(Challenge::from_headers(challenges.filter_map(|value| value.to_str().ok()))
             .unwrap_or_default())
@@ -184,7 +184,7 @@ impl OAuthHttpClient {
         let failed = |reason: &str| OAuthError::Unavailable { what, reason: reason.to_owned() };
         let exchange = async {
             let response = request.header(ACCEPT, "application/json").send().await;
-            let mut response = response.map_err(|_| failed("nobody answers there"))?;
+            let mut response = response.map_err(|error| failed(&connection_problem(&error)))?;
             if response.status().is_redirection() {
                 return Err(failed("it redirects, which is not followed"));
             }
@@ -287,6 +287,12 @@ fn max_age(headers: &HeaderMap) -> Option<Duration> {
     }
     let seconds = parts.find_map(|part| part.strip_prefix("max-age="))?;
     seconds.parse().ok().map(Duration::from_secs)
+}
+
+/// Why there is no response.
+fn connection_problem(error: &reqwest::Error) -> String {
+    let fault = error.is_connect().then(|| TlsFault::find(error)).flatten();
+    fault.map_or_else(|| "nobody answers there".to_owned(), |fault| fault.to_string())
 }
 
 /// Why the body of a response could not be read.

@@ -1,11 +1,11 @@
 //! What a hostile child tries. Each attempt says "done", or fails with the system's error.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixStream};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
@@ -39,6 +39,23 @@ pub(crate) fn attempt(asked: &Value) -> io::Result<String> {
                 (0..number).map(|_| File::open("/dev/null")).collect();
             drop(files?);
         }
+        // What a shell puts out; its children may go on without its pipe.
+        "shell" => {
+            let mut shell = Command::new("/bin/sh");
+            let script = format!(
+                "exec 3>&1; exec > /dev/null 2>&1; {}",
+                at.replace("echo started", "echo started >&3")
+            );
+            let mut child =
+                shell.args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+            let mut said = String::new();
+            let mut out = io::BufReader::new(child.stdout.take().ok_or(io::ErrorKind::Other)?);
+            out.read_line(&mut said)?;
+            child.wait()?;
+            return Ok(said);
+        }
+        // Left open for good.
+        "keep" => std::mem::forget(File::open(at)?),
         "descriptors" => {
             let open = fs::read_dir("/proc/self/fd")?;
             let links = open.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());

@@ -12,13 +12,14 @@ use serde_json::json;
 use tempfile::TempDir;
 use weaver_drivers::McpDriver;
 use weaver_drivers::confine::{
-    Confinement, EnforcementMode, FileAccess, Protection, SiblingAccess,
+    Confinement, CoverRefreshError, EnforcementMode, FileAccess, Protection, RunningChild,
+    SiblingAccess,
 };
-use weaver_drivers::mcp::{Endpoint, StdioConfig, Upstream, UpstreamConfig};
+use weaver_drivers::mcp::{CallOutcome, Endpoint, StdioConfig, Upstream, UpstreamConfig};
 
 use crate::confine::{assert_refused, confined, launcher, said};
 use crate::kernel::through_kernel;
-use crate::support::{config, connect_with};
+use crate::support::{config, connect_with, request};
 
 const SECRET: &str = "the secret of the state";
 
@@ -274,4 +275,148 @@ fn a_refusal_that_a_server_calls_a_result_has_failed_and_says_what_is_closed() {
     assert!(!called(asked.clone(), refusal), "a confined server");
     assert!(called(free, refusal), "nothing is confined, so it is the server's word");
     assert!(called(asked, "The guide says: permission denied"), "an ordinary text");
+}
+
+/// Puts a new file in the place of the configuration, as editors and renewals of certificates do.
+fn replace(place: &Place, name: &str) {
+    fs::write(place.path("home/work/next"), SECRET).unwrap();
+    fs::rename(place.path("home/work/next"), place.path(&format!("home/work/{name}"))).unwrap();
+}
+
+/// What a call of the server's says of an attempt.
+async fn tried(upstream: &Upstream, asked: serde_json::Value) -> String {
+    let Ok(CallOutcome::Complete(reply)) = upstream.call(request("attempt", asked)).await else {
+        panic!("the server is there");
+    };
+    reply.value()["said"].as_str().unwrap().to_owned()
+}
+
+/// A server that mounts confine; `None` where this kernel makes none.
+async fn covered_server(place: &Place) -> Option<Arc<Upstream>> {
+    let upstream = Arc::new(Upstream::new(confined(place.confinement())));
+    let path = place.path("home/work/config.toml");
+    assert_ne!(tried(&upstream, json!({"do": "read", "at": path})).await, "done");
+    let enforced = upstream.enforced().await.unwrap();
+    enforced.protections.contains(&Protection::Mounts).then_some(upstream)
+}
+
+#[tokio::test]
+async fn a_file_that_is_replaced_is_covered_while_a_call_is_in_progress() {
+    let place = Place::new();
+    let Some(upstream) = covered_server(&place).await else { return };
+    let held = {
+        let upstream = Arc::clone(&upstream);
+        tokio::spawn(async move { upstream.call(request("hold", json!({}))).await })
+    };
+    // Another place that has the same mounts, one whose mounts are a copy, and one that left.
+    let script = "unshare -Urm sleep 600 & setsid sleep 600 & echo started";
+    assert_eq!(tried(&upstream, json!({"do": "shell", "at": script})).await, "started\n");
+    for name in ["config.toml", "keys"] {
+        replace(&place, name);
+        let path = place.path(&format!("home/work/{name}"));
+        let mine = json!({"do": "read", "at": path});
+        assert_eq!(tried(&upstream, mine.clone()).await, "done", "the test shows nothing");
+        upstream.cover_replaced_files(&place.confinement().denied).await.unwrap();
+        for what in ["read", "write", "cut", "remove", "keep"] {
+            let outcome = tried(&upstream, json!({"do": what, "at": path})).await;
+            assert_ne!(outcome, "done", "{what} {name}");
+        }
+        // Once more changes nothing.
+        upstream.cover_replaced_files(&place.confinement().denied).await.unwrap();
+        assert_ne!(tried(&upstream, mine).await, "done");
+        assert_eq!(fs::read_to_string(&path).unwrap(), SECRET);
+    }
+    let beside = json!({"do": "make", "at": place.path("home/work/made")});
+    assert_eq!(tried(&upstream, beside).await, "done");
+    // What belongs to the state only now is hidden too.
+    let mut denied = place.confinement().denied;
+    denied.insert(place.path("home/work/data.json"));
+    upstream.cover_replaced_files(&denied).await.unwrap();
+    let late = json!({"do": "read", "at": place.path("home/work/data.json")});
+    assert_ne!(tried(&upstream, late).await, "done");
+    assert!(!held.is_finished());
+    let released = upstream.call(request("release", json!({}))).await;
+    assert!(released.is_ok() && held.await.unwrap().is_ok(), "{released:?}");
+    upstream.close().await;
+}
+
+/// A process that made a copy of the mounts sees the new file in it, unless that is covered too.
+#[tokio::test]
+async fn a_copy_of_the_mounts_is_covered_too() {
+    let place = Place::new();
+    let Some(upstream) = covered_server(&place).await else { return };
+    let (config, folder) = (place.path("home/work/config.toml"), place.path("home/work"));
+    // It reads the file when it may, and writes down what came of it.
+    let script = format!(
+        "cd {}; unshare -Urm sh -c 'echo > there; while ! test -e go; do sleep 0.02; done; \
+         cat {} > seen; echo > looked' 2> /dev/null & echo started",
+        folder.display(),
+        config.display(),
+    );
+    assert_eq!(tried(&upstream, json!({"do": "shell", "at": script})).await, "started\n");
+    let seen = |name: &str| place.path(&format!("home/work/{name}")).exists();
+    for _ in 0..200 {
+        if seen("there") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
+    if !seen("there") {
+        println!("no user namespaces for the server here");
+        return;
+    }
+    replace(&place, "config.toml");
+    upstream.cover_replaced_files(&place.confinement().denied).await.unwrap();
+    fs::write(place.path("home/work/go"), "").unwrap();
+    while !seen("looked") {
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
+    assert_eq!(fs::read_to_string(place.path("home/work/seen")).unwrap(), "");
+    upstream.close().await;
+}
+
+#[tokio::test]
+async fn who_opened_the_new_file_before_it_was_covered_is_found_out() {
+    let place = Place::new();
+    let Some(upstream) = covered_server(&place).await else { return };
+    replace(&place, "config.toml");
+    let path = place.path("home/work/config.toml");
+    assert_eq!(tried(&upstream, json!({"do": "keep", "at": path})).await, "done");
+    let error = upstream.cover_replaced_files(&place.confinement().denied).await.unwrap_err();
+    assert!(
+        matches!(&error, CoverRefreshError::Open { path: found, .. } if *found == path),
+        "{error}"
+    );
+    upstream.kill().await;
+}
+
+/// What cannot be covered in a running server: a link, and a folder.
+#[tokio::test]
+async fn what_cannot_be_covered_while_a_server_runs_is_an_error() {
+    for folder in [false, true] {
+        let place = Place::new();
+        let Some(upstream) = covered_server(&place).await else { return };
+        let path = place.path("home/work/keys");
+        match folder {
+            true => fs::create_dir(&path).unwrap(),
+            false => symlink(place.path("home/work/data.json"), &path).unwrap(),
+        }
+        let error = upstream.cover_replaced_files(&place.confinement().denied).await.unwrap_err();
+        assert!(matches!(error, CoverRefreshError::Helper(_)), "{error}");
+        upstream.kill().await;
+    }
+}
+
+/// A server that has ended needs nothing, and its id may be another process by then.
+#[test]
+fn a_child_that_has_ended_needs_no_cover() {
+    let place = Place::new();
+    let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+    let running = RunningChild::new(child.id());
+    let denied = place.confinement().denied;
+    let own = running.cover_replaced_files(&launcher(), &denied).unwrap_err();
+    assert_eq!(own, CoverRefreshError::NoMounts, "it has the mounts of this process");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(running.cover_replaced_files(&launcher(), &denied), Ok(()));
 }

@@ -1,6 +1,7 @@
 //! HTTPS against real servers of this machine, whose certificates an authority of the test signs.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::sync::Arc;
 
 use rcgen::{
@@ -14,6 +15,8 @@ use tokio_rustls::rustls::{ServerConfig, crypto::ring, version};
 use weaver_drivers::http::{
     Access, CertificateAuthority, HostLookup, HttpDriver, Method, Operation,
 };
+use weaver_drivers::mcp::{Endpoint, HttpConfig, HttpFault, McpError, Upstream, UpstreamConfig};
+use weaver_drivers::oauth::{AllowedAddresses, OAuthHttpClient};
 
 use crate::kernel::through_kernel;
 use crate::raw_server::{self as server, RawServer};
@@ -79,14 +82,17 @@ fn a_server_counts_whose_certificate_its_authority_signed_for_its_name() {
     assert_eq!(server.asked()[0].line(), "GET /v1 HTTP/1.1");
     // Nobody knows the authority; it is another; the name is another; an address is no name.
     let other = authority(&self::issuer());
-    for (host, access) in [
-        ("api.example", here(None)),
-        ("api.example", here(Some(other))),
-        ("other.example", here(Some(authority(&issuer)))),
-        ("127.0.0.1", here(Some(authority(&issuer)))),
+    for (host, access, problem) in [
+        ("api.example", here(None), "`ca_file`"),
+        ("api.example", here(Some(other)), "`ca_file`"),
+        ("other.example", here(Some(authority(&issuer))), "for another name"),
+        ("127.0.0.1", here(Some(authority(&issuer))), "for another name"),
     ] {
         let (success, text) = call(&runtime, &url(host), access);
-        assert!(!success && text.contains("[http.connect]"), "{host}: {text}");
+        assert!(
+            !success && text.contains("[http.tls]") && text.contains(problem),
+            "{host}: {text}"
+        );
     }
     assert_eq!(server.asked().len(), 1, "nothing is said before the certificate counts");
 }
@@ -98,7 +104,7 @@ fn a_certificate_that_ended_counts_no_more() {
     let server = RawServer::start_tls(&runtime, tls, |_| server::json("{}"));
     let url = format!("https://api.example:{}/", server.port);
     let (success, text) = call(&runtime, &url, here(Some(authority(&issuer))));
-    assert!(!success && text.contains("[http.connect]"), "{text}");
+    assert!(!success && text.contains("has expired"), "{text}");
     assert_eq!(server.asked().len(), 0);
 }
 
@@ -110,7 +116,7 @@ fn a_redirect_leads_to_no_server_without_a_certificate() {
     let foreign = RawServer::start_tls(&runtime, foreign, |_| server::json("{}"));
     let plain = RawServer::start(&runtime, |_| server::json("{}"));
     let targets = [
-        (format!("https://cdn.example:{}/", foreign.port), "[http.connect]"),
+        (format!("https://cdn.example:{}/", foreign.port), "[http.tls]"),
         (format!("http://cdn.example:{}/", plain.port), "[http.redirect]"),
     ];
     for (target, code) in targets {
@@ -124,4 +130,62 @@ fn a_redirect_leads_to_no_server_without_a_certificate() {
         assert!(!success && text.contains(code), "{text}");
     }
     assert_eq!((foreign.asked().len(), plain.asked().len()), (0, 0));
+}
+
+/// What an operator reads when a server of a company's own authority cannot be reached: not that
+/// nobody is there.
+#[test]
+fn a_server_and_an_authorization_server_name_what_is_wrong_with_their_certificate() {
+    let (runtime, issuer) = (runtime(), issuer());
+    for (name, ended, known, problem) in [
+        ("127.0.0.1", false, false, "`ca_file`"),
+        ("127.0.0.1", true, true, "has expired"),
+        ("other.example", false, true, "for another name"),
+        ("127.0.0.1", false, true, ""),
+    ] {
+        let server =
+            RawServer::start_tls(&runtime, of_name(&issuer, name, ended), |_| server::json("{}"));
+        let url = format!("https://127.0.0.1:{}/mcp", server.port);
+        let known = known.then(|| authority(&issuer));
+        let http = HttpConfig {
+            url: url.clone(),
+            certificate_authority: known.clone(),
+            ..HttpConfig::default()
+        };
+        let upstream = Upstream::new(UpstreamConfig::new("tracker", Endpoint::Http(http)));
+        let listed = runtime.block_on(upstream.list_tools()).unwrap_err();
+        let client =
+            OAuthHttpClient::new(AllowedAddresses::Anywhere).with_certificate_authority(known);
+        let document = runtime.block_on(client.get("the metadata", &url));
+        if problem.is_empty() {
+            assert!(document.is_ok(), "{:?}", document.err());
+            assert!(server.asked().len() >= 2, "{listed}");
+            continue;
+        }
+        assert_eq!(server.asked().len(), 0);
+        let Err(document) = document else { panic!("it has no certificate that counts") };
+        for text in [listed.to_string(), document.to_string()] {
+            assert!(text.contains(problem), "{problem}: {text}");
+        }
+        let fault = matches!(listed, McpError::Http { fault: HttpFault::Tls(_), .. });
+        assert!(fault, "{listed:?}");
+    }
+    // What does not speak TLS, and nobody at all.
+    let plain = TcpListener::bind("127.0.0.1:0").unwrap();
+    let plain_port = plain.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in plain.incoming().flatten() {
+            let _ = stream.read(&mut [0; 16]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+    });
+    let client = OAuthHttpClient::new(AllowedAddresses::Anywhere);
+    let said = |port: u16| {
+        let url = format!("https://127.0.0.1:{port}/");
+        runtime.block_on(client.get("the metadata", &url)).err().unwrap().to_string()
+    };
+    assert!(said(plain_port).contains("does not speak TLS"), "{}", said(plain_port));
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    assert!(said(free).contains("nobody answers there"), "{}", said(free));
 }

@@ -20,6 +20,7 @@ mod iban;
 mod mentions;
 mod network;
 mod phone;
+mod phone_layout;
 mod reserved;
 mod rules;
 mod test_cards;

@@ -87,13 +87,14 @@ fn basic_pair(text: &str) -> bool {
         .is_some_and(|bytes| bytes.contains(&b':') && bytes.iter().all(|b| !b.is_ascii_control()))
 }
 
-/// A user and a password, but not the user and group of a machine: `nginx:nginx`, `1000:1000`.
+/// A user and a password, but not the user and group of a machine: `nginx:nginx`, `1000:1000`, nor
+/// `user:password`.
 fn login_pair(text: &str) -> bool {
     let Some((user, password)) = text.split_once(':') else { return false };
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     let of_machine =
         user == password || digits(user) && digits(password) || SYSTEM_GROUPS.contains(&password);
-    !(of_machine || user.contains('='))
+    !(of_machine || user.contains('=')) && not_its_name(password)
 }
 
 /// Not a name or call from program text where a header's value would be: `token)`, `+cfg.Token2)`,
@@ -117,10 +118,10 @@ fn not_a_name(text: &str) -> bool {
 }
 
 /// Not the name of a parameter or a scheme of an `Authorization` header, whose other parts are the
-/// secret: `username=`, `AWS4-HMAC-SHA256`.
+/// secret: `username=`, `action:`, `AWS4-HMAC-SHA256`.
 fn not_a_scheme(text: &str) -> bool {
     let is_parameter = text
-        .strip_suffix('=')
+        .strip_suffix(['=', ':'])
         .is_some_and(|name| name.bytes().all(|b| b.is_ascii_alphabetic() || b"_-".contains(&b)));
     let is_signature =
         ["AWS4-HMAC-SHA256", "AWS4-ECDSA-P256-SHA256", "GOOG4-RSA-SHA256"].contains(&text);
@@ -204,7 +205,20 @@ fn is_filler(text: &str) -> bool {
 
 /// Not a placeholder: a template, a word, one character repeated, the alphabet, `your-key-here`.
 pub(crate) fn not_placeholder(text: &str) -> bool {
-    not_template(text) && not_a_word(text) && !is_repetitive(text) && !has_placeholder_phrase(text)
+    not_template(text)
+        && not_a_word(text)
+        && !is_repetitive(text)
+        && !has_placeholder_phrase(text)
+        && !is_capital_stand_in(text)
+}
+
+/// Capitals that end in a word for a secret: `BASE32SECRET`, `MY_API_TOKEN`.
+fn is_capital_stand_in(text: &str) -> bool {
+    let capitals = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
+    text.bytes().all(capitals)
+        && ["SECRET", "TOKEN", "PASSWORD", "APIKEY", "API_KEY"]
+            .iter()
+            .any(|end| text.ends_with(end))
 }
 
 /// Like [`not_placeholder`], for passwords, which people make of words: a phrase counts only where

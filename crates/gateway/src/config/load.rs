@@ -42,6 +42,23 @@ pub fn load_store_path(path: impl AsRef<Path>) -> Result<PathBuf, ConfigErrors> 
     }
 }
 
+/// The store that a configuration names which cannot be parsed, as far as its `[store]` can be read
+/// alone. A daemon may still run with what the file said before; whoever asks it must check that it
+/// serves this file.
+#[must_use]
+pub fn guess_store_path(path: impl AsRef<Path>) -> Option<PathBuf> {
+    let path = path.as_ref();
+    let name = path.display().to_string();
+    let text = config_text(path, &name).ok()?;
+    let is_head = |line: &&str| line.trim_start().starts_with('[');
+    let mut section: Vec<&str> = Vec::new();
+    let mut lines = text.lines().skip_while(|line| line.trim() != "[store]");
+    section.extend(lines.next());
+    section.extend(lines.take_while(|line| !is_head(line)));
+    let toml = tree::toml(&name, &section.join("\n")).ok()?;
+    resolve::store_path(path, &toml, &mut Vec::new())
+}
+
 /// As [`load`], with variables from `lookup`. The keychain entry `NAME` is looked up there as
 /// `keychain:NAME`; the system's keychain is not used.
 ///

@@ -76,7 +76,7 @@ pub(super) fn read(
     }
     read.profile = node.get("profile").and_then(Node::text).map(str::to_owned);
     read.certificate_authority =
-        node.get("authority").and_then(|node| read_certificate_authority(node, context, findings));
+        node.get("ca_file").and_then(|node| read_certificate_authority(node, context, findings));
     for (name, node) in node.get("introspection").and_then(Node::table).into_iter().flatten() {
         if let Some(client) = introspection(node, context, findings) {
             read.introspection.insert(name.clone(), client);

@@ -10,6 +10,7 @@ use weaver_policy::DocumentFinding;
 use weaver_types::UpstreamName;
 
 use super::confine;
+use super::credential::read_certificate_authority;
 use super::expansion::{ExpansionContext, expand_text, resolve_program};
 use super::interpolate::Reference;
 use super::node::{Node, excerpt};
@@ -168,7 +169,7 @@ impl UpstreamEntry<'_> {
         command: &Node,
         findings: &mut Vec<DocumentFinding>,
     ) -> Option<TransportSettings> {
-        self.reject_keys(&["headers", "oauth"], "a server with a `url`", findings);
+        self.reject_keys(&["headers", "oauth", "ca_file"], "a server with a `url`", findings);
         let command = self.expand_nonempty(command, findings);
         let args: Option<Vec<String>> = match self.node.get("args") {
             None => Some(Vec::new()),
@@ -220,7 +221,16 @@ impl UpstreamEntry<'_> {
             Some(node) => server_login::read(node, self.context, findings),
             None => Some(ServerLogin::default()),
         };
-        Some(TransportSettings::Http { url: address?, headers: headers?, login: login? })
+        let certificate_authority = match self.node.get("ca_file") {
+            Some(node) => read_certificate_authority(node, self.context, findings).map(Some),
+            None => Some(None),
+        };
+        Some(TransportSettings::Http {
+            url: address?,
+            headers: headers?,
+            login: login?,
+            certificate_authority: certificate_authority?,
+        })
     }
 
     fn reject_keys(&self, keys: &[&str], place: &str, findings: &mut Vec<DocumentFinding>) {

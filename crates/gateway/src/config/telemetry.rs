@@ -38,6 +38,8 @@ pub struct OtlpSettings {
     pub endpoint: String,
     /// Headers of each request. They may be secret.
     pub headers: BTreeMap<String, String>,
+    /// Attributes of the gateway in all that is sent, beside those that it has anyway.
+    pub attributes: BTreeMap<String, String>,
     /// How often metrics are sent.
     pub interval: Duration,
 }
@@ -47,6 +49,7 @@ impl std::fmt::Debug for OtlpSettings {
         f.debug_struct("Otlp")
             .field("endpoint", &self.endpoint)
             .field("headers", &self.headers.keys())
+            .field("attributes", &self.attributes)
             .field("interval", &self.interval)
             .finish()
     }
@@ -82,12 +85,32 @@ fn read_otlp(
         return None;
     }
     let headers = node.get("headers").map(|node| read_headers(node, context, findings));
+    let attributes = node.get("attributes").map(|node| read_attributes(node, context, findings));
     let interval = node.get("interval_s").and_then(Node::integer);
     Some(OtlpSettings {
         endpoint,
         headers: headers.unwrap_or_default(),
+        attributes: attributes.unwrap_or_default(),
         interval: Duration::from_secs(interval.unwrap_or(60)),
     })
+}
+
+fn read_attributes(
+    node: &Node,
+    context: &ExpansionContext<'_>,
+    findings: &mut Vec<DocumentFinding>,
+) -> BTreeMap<String, String> {
+    let mut attributes = BTreeMap::new();
+    for (name, node) in node.table().into_iter().flatten() {
+        let Some(value) = expand_text(node, context, findings) else { continue };
+        if name.is_empty() || name.chars().any(char::is_control) {
+            let remedy = "write a name such as `deployment.environment.name`";
+            findings.push(node.finding("config.name", "this cannot be an attribute", remedy));
+            continue;
+        }
+        attributes.insert(name.clone(), value);
+    }
+    attributes
 }
 
 fn read_headers(

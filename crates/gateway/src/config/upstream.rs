@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use weaver_drivers::confine::Confinement;
+use weaver_drivers::http::CertificateAuthority;
 use weaver_drivers::mcp::KnownSecrets;
 use weaver_drivers::oauth::GrantType;
 use weaver_types::UpstreamName;
@@ -97,6 +98,8 @@ pub enum TransportSettings {
         headers: BTreeMap<String, String>,
         /// How to log in, if the server requires it.
         login: ServerLogin,
+        /// Certificates that count beside the platform's, for the server and its logins.
+        certificate_authority: Option<CertificateAuthority>,
     },
 }
 
@@ -173,11 +176,11 @@ impl fmt::Debug for TransportSettings {
                 .field("cwd", cwd)
                 .field("confine", confine)
                 .finish(),
-            Self::Http { url, headers, login } => {
+            Self::Http { url, headers, login, certificate_authority } => {
                 let url = url.split(['?', '#']).next().unwrap_or_default();
                 let mut shown = f.debug_struct("Http");
                 shown.field("url", &url).field("headers", &Names(headers)).field("login", login);
-                shown.finish()
+                shown.field("certificate_authority", certificate_authority).finish()
             }
         }
     }

@@ -40,6 +40,7 @@ impl ConfigWatch {
         let fingerprint = ConfigFingerprint::from_config(daemon.server.config());
         if fingerprint == daemon.config {
             self.rejected = None;
+            daemon.server.note_refused_configuration(None);
             return false;
         }
         let rejected = self.rejected.take_if(|rejected| rejected.fingerprint == fingerprint);
@@ -54,6 +55,7 @@ impl ConfigWatch {
             }
             Err(error) => {
                 let problem = error.to_string();
+                daemon.server.note_refused_configuration(Some(problem.clone()));
                 if rejected.is_none_or(|rejected| rejected.problem != problem) {
                     log_problem(&problem);
                 }

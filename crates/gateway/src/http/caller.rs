@@ -5,17 +5,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use sha2::{Digest as _, Sha256};
 use weaver_policy::{IdentityError, Policy, TokenIdentity};
 use weaver_types::{Principal, Timestamp, hex};
 
-use super::client_registry::{ClientAccess, HttpClient, TOKEN_PREFIX};
+use super::refusals::{RefusedRequest, RefusedSender};
 use super::{HttpGateway, now};
+use crate::client_registry::{ClientAccess, HttpClient, TOKEN_PREFIX, TokenLookup};
 use crate::oauth::{ResourceServer, TokenError, VerifiedToken, scopes};
 use crate::serve::{ClientKey, SessionOwner};
+use crate::telemetry::HttpRefusal;
 
 /// The error code of an invalid token (RFC 6750 §3.1).
 const INVALID_TOKEN: &str = "invalid_token";
@@ -26,6 +28,9 @@ const ANONYMOUS_KEY: &str = "anonymous:";
 
 /// How long sessions live after the last request with a token that does not say when it expires.
 const UNSTATED_LIFETIME: Duration = Duration::from_secs(30 * 60);
+
+/// How much of a token's own scopes a challenge repeats.
+const MAX_REPEATED_SCOPE_BYTES: usize = 2_048;
 
 /// The authenticated sender of a request.
 #[derive(Debug, Clone)]
@@ -59,15 +64,17 @@ pub(super) struct TokenCaller {
 #[derive(Debug)]
 pub(super) struct AuthRefusal {
     status: StatusCode,
-    problem: String,
+    refused: Box<RefusedRequest>,
     challenge: Option<String>,
+    /// When the client may try again with the same token.
+    retry_seconds: Option<u64>,
 }
 
 impl AuthRefusal {
     fn unauthorized(
         gateway: &HttpGateway,
         error: Option<&'static str>,
-        problem: impl Into<String>,
+        refused: RefusedRequest,
     ) -> Self {
         let challenge = match &gateway.resource_server {
             Some(resource) => {
@@ -76,14 +83,28 @@ impl AuthRefusal {
             }
             None => "Bearer realm=\"weaver\"".to_owned(),
         };
-        let problem = problem.into();
-        Self { status: StatusCode::UNAUTHORIZED, problem, challenge: Some(challenge) }
+        Self {
+            status: StatusCode::UNAUTHORIZED,
+            refused: Box::new(refused),
+            challenge: Some(challenge),
+            retry_seconds: None,
+        }
+    }
+
+    /// Notes who sent the request.
+    fn sent_by(mut self, sender: RefusedSender) -> Self {
+        self.refused.sender = sender;
+        self
     }
 
     pub(super) fn into_response(self) -> Response {
-        let mut response = (self.status, format!("{}\n", self.problem)).into_response();
+        let mut response = (self.status, format!("{}\n", self.refused.problem)).into_response();
+        response.extensions_mut().insert(*self.refused);
         if let Some(challenge) = self.challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        if let Some(seconds) = self.retry_seconds {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }
@@ -95,6 +116,22 @@ impl Caller {
         match self {
             Self::Client(client) => client.access,
             Self::Anonymous | Self::Token(_) => ClientAccess::Sessions,
+        }
+    }
+
+    /// The name of the client that is registered at the gateway.
+    pub(super) fn client_name(&self) -> Option<&str> {
+        match self {
+            Self::Client(client) => Some(&client.name),
+            Self::Anonymous | Self::Token(_) => None,
+        }
+    }
+
+    /// The digest of its token, for a client that is registered at the gateway.
+    pub(super) fn token_digest(&self) -> Option<&str> {
+        match self {
+            Self::Client(client) => Some(client.token_digest()),
+            Self::Anonymous | Self::Token(_) => None,
         }
     }
 
@@ -116,21 +153,29 @@ impl Caller {
         gateway: &HttpGateway,
         headers: &HeaderMap,
     ) -> Result<Self, AuthRefusal> {
-        let refused = |problem: &str| AuthRefusal::unauthorized(gateway, None, problem);
+        let refused = |reason, problem: &str| {
+            AuthRefusal::unauthorized(gateway, None, RefusedRequest::new(reason, problem))
+        };
+        let header = HttpRefusal::Header;
         let mut values = headers.get_all(AUTHORIZATION).into_iter();
         let Some(first) = values.next() else {
             return match gateway.settings.anonymous {
                 true => Ok(Self::Anonymous),
-                false => Err(refused("a token is needed: `weaver clients add NAME` makes one")),
+                false => {
+                    let problem = "a token is needed: `weaver clients add NAME` makes one";
+                    Err(refused(HttpRefusal::NoToken, problem))
+                }
             };
         };
         if values.next().is_some() {
-            return Err(refused("there are two `Authorization` headers"));
+            return Err(refused(header, "there are two `Authorization` headers"));
         }
         let text = first.to_str().unwrap_or_default();
         let token = match text.split_once(' ') {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
-            _ => return Err(refused("the `Authorization` header must be `Bearer TOKEN`")),
+            _ => {
+                return Err(refused(header, "the `Authorization` header must be `Bearer TOKEN`"));
+            }
         };
         match &gateway.resource_server {
             // A token of ours is never sent to an issuer, even if it is misspelt.
@@ -142,14 +187,25 @@ impl Caller {
     }
 
     fn from_own_token(gateway: &HttpGateway, token: &str) -> Result<Self, AuthRefusal> {
-        let refused =
-            |problem: &str| AuthRefusal::unauthorized(gateway, Some(INVALID_TOKEN), problem);
-        match gateway.clients.find(token, gateway.server.expiry_time()) {
-            Ok(Some(client)) => Ok(Self::Client(client)),
-            Ok(None) => Err(refused("the token is not known, was removed, or has expired")),
+        let refused = |reason, problem: &str| {
+            let refused = RefusedRequest::new(reason, problem);
+            AuthRefusal::unauthorized(gateway, Some(INVALID_TOKEN), refused)
+        };
+        // The same answer for all: whoever guesses tokens learns nothing.
+        let problem = "the token is not known, was removed, or has expired";
+        match gateway.clients.look_up(token, gateway.server.expiry_time()) {
+            Ok(TokenLookup::Valid(client)) => Ok(Self::Client(*client)),
+            Ok(TokenLookup::Expired(client)) => Err(refused(HttpRefusal::ExpiredToken, problem)
+                .sent_by(RefusedSender::Client(client.name))),
+            Ok(TokenLookup::Removed(name)) => {
+                Err(refused(HttpRefusal::RemovedToken, problem)
+                    .sent_by(RefusedSender::Client(name)))
+            }
+            Ok(TokenLookup::Unknown) => Err(refused(HttpRefusal::UnknownToken, problem)),
             Err(error) => {
                 tracing::error!(%error, "the clients cannot be read; nobody is let in");
-                Err(refused("the clients cannot be read; the log says why"))
+                let problem = "the clients cannot be read; the log says why";
+                Err(refused(HttpRefusal::Clients, problem))
             }
         }
     }
@@ -162,16 +218,18 @@ impl Caller {
         let policy = gateway.server.policy();
         let verified = match resource_server.verify(policy.policy(), token, now()).await {
             Ok(verified) => verified,
-            Err(error @ TokenError::Unavailable(_)) => {
-                let (status, problem) = (StatusCode::SERVICE_UNAVAILABLE, error.to_string());
-                return Err(AuthRefusal { status, problem, challenge: None });
-            }
             Err(error) => {
-                return Err(AuthRefusal::unauthorized(
-                    gateway,
-                    Some(INVALID_TOKEN),
-                    error.to_string(),
-                ));
+                let refused = RefusedRequest {
+                    sender: RefusedSender::claimed_by(token),
+                    ..RefusedRequest::new(token_refusal(&error), error.to_string())
+                };
+                if error.is_unavailable() {
+                    let status = StatusCode::SERVICE_UNAVAILABLE;
+                    let retry_seconds = error.retry_seconds();
+                    let refused = Box::new(refused);
+                    return Err(AuthRefusal { status, refused, challenge: None, retry_seconds });
+                }
+                return Err(AuthRefusal::unauthorized(gateway, Some(INVALID_TOKEN), refused));
             }
         };
         match policy.policy().principal_for_token(&verified.identity) {
@@ -180,18 +238,25 @@ impl Caller {
                 Ok(Self::Token(TokenCaller::new(verified, &principal, profile, now())))
             }
             Err(error) => {
-                let challenge = match &error {
+                let (reason, challenge) = match &error {
                     IdentityError::MissingScopes { missing } => {
-                        let missing: BTreeSet<&str> = missing.iter().map(String::as_str).collect();
-                        Some(resource_server.challenge(Some("insufficient_scope"), &missing))
+                        // A client that asks for exactly these scopes must not lose others.
+                        let present = repeatable_scopes(&verified.identity.scopes);
+                        let scopes = missing.iter().map(String::as_str).chain(present).collect();
+                        let challenge =
+                            resource_server.challenge(Some("insufficient_scope"), &scopes);
+                        (HttpRefusal::Scope, Some(challenge))
                     }
-                    _ => None,
+                    _ => (HttpRefusal::NoRole, None),
                 };
-                Err(AuthRefusal {
-                    status: StatusCode::FORBIDDEN,
-                    problem: error.to_string(),
-                    challenge,
-                })
+                let TokenIdentity { issuer, subject, .. } = &verified.identity;
+                let refused = RefusedRequest {
+                    sender: RefusedSender::identified(issuer, subject),
+                    ..RefusedRequest::new(reason, error.to_string())
+                };
+                let status = StatusCode::FORBIDDEN;
+                let refused = Box::new(refused);
+                Err(AuthRefusal { status, refused, challenge, retry_seconds: None })
             }
         }
     }
@@ -224,6 +289,8 @@ impl Caller {
     pub(super) fn outlives(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Token(one), Self::Token(other)) => one.expires > other.expires,
+            // A client's newer token outlives the one that it replaces.
+            (Self::Client(one), Self::Client(other)) => one.created >= other.created,
             _ => false,
         }
     }
@@ -280,6 +347,23 @@ impl TokenCaller {
     }
 }
 
+/// Why a token of an issuer is refused, for metrics and the log.
+fn token_refusal(error: &TokenError) -> HttpRefusal {
+    match error {
+        TokenError::Malformed(_) => HttpRefusal::MalformedToken,
+        TokenError::Unavailable(_) | TokenError::KeysTooRecent { .. } => {
+            HttpRefusal::IssuerUnavailable
+        }
+        TokenError::Invalid(problem) => match *problem {
+            "it has ended" => HttpRefusal::ExpiredToken,
+            "it is for another server" => HttpRefusal::Audience,
+            "no key of its issuer made its signature" => HttpRefusal::Signature,
+            "the policy does not trust its issuer" => HttpRefusal::Issuer,
+            _ => HttpRefusal::InvalidToken,
+        },
+    }
+}
+
 /// The key of the sessions of a token's bearer. The identity is stored with the session, and a
 /// later policy may give its groups or scopes more rights; a caller without them must not reach
 /// that session.
@@ -290,6 +374,21 @@ fn session_key(identity: &TokenIdentity, client: &str, principal: &Principal) ->
         [&principal.roles, &identity.groups, &identity.scopes].map(set_digest);
     let rights = [principal.id.as_str(), &roles, &groups, &scopes];
     digest_key(&[&identity_parts(identity, client)[..], &rights].concat())
+}
+
+/// The scopes of a token that a header can repeat (RFC 6749 §3.3), up to a bound.
+fn repeatable_scopes(scopes: &BTreeSet<String>) -> impl Iterator<Item = &str> {
+    let is_scope_byte = |byte: u8| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
+    let mut room = MAX_REPEATED_SCOPE_BYTES;
+    scopes
+        .iter()
+        .map(String::as_str)
+        .filter(move |scope| scope.bytes().all(is_scope_byte))
+        .take_while(move |scope| {
+            let left = room.checked_sub(scope.len().saturating_add(1));
+            room = left.unwrap_or_default();
+            left.is_some()
+        })
 }
 
 fn identity_parts<'a>(identity: &'a TokenIdentity, client: &'a str) -> [&'a str; 3] {
@@ -318,6 +417,15 @@ mod tests {
     use weaver_types::PrincipalId;
 
     use super::*;
+
+    #[test]
+    fn a_challenge_repeats_scopes_that_a_header_can_hold() {
+        let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let scopes: BTreeSet<String> = set(&["a", "b:c", "d\"e", "f\\g", "h i", "\u{e4}", "z"]);
+        assert_eq!(repeatable_scopes(&scopes).collect::<Vec<_>>(), ["a", "b:c", "z"]);
+        let many: BTreeSet<String> = (0..1_000).map(|n| format!("scope{n:04}")).collect();
+        assert_eq!(repeatable_scopes(&many).count(), 204);
+    }
 
     #[test]
     fn the_sessions_of_a_token_are_those_of_its_whole_identity() {

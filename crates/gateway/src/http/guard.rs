@@ -9,9 +9,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::caller::Caller;
+use super::refusals::{RefusedRequest, RefusedSender};
 use super::unproven_connections::ConnectionProof;
 use super::{ClientAccess, HttpGateway};
 use crate::oauth::WELL_KNOWN;
+use crate::telemetry::HttpRefusal;
 
 /// What a token for metrics opens.
 const METRICS: &str = "/metrics";
@@ -26,19 +28,19 @@ pub(super) async fn check_request(
     gateway.server.telemetry().http.requests.add(1);
     if gateway.connections.closing.is_cancelled() {
         let problem = "the gateway is about to end; try again in a moment";
-        return refuse(&gateway, StatusCode::SERVICE_UNAVAILABLE, problem);
+        return refuse(HttpRefusal::Closing, StatusCode::SERVICE_UNAVAILABLE, problem);
     }
     let headers = request.headers();
     if !is_host_known(&gateway, headers) {
         return refuse(
-            &gateway,
+            HttpRefusal::Host,
             StatusCode::FORBIDDEN,
             "this host is not served here; name it under `[http] hosts`",
         );
     }
     if !is_origin_known(&gateway, headers) {
         return refuse(
-            &gateway,
+            HttpRefusal::Origin,
             StatusCode::FORBIDDEN,
             "requests of this origin are not served; name it under `[http] origins`",
         );
@@ -54,12 +56,12 @@ pub(super) async fn check_request(
         {
             let problem = "this token is for /metrics and /readyz; `weaver clients add NAME` makes \
                            one for sessions";
-            refuse(&gateway, StatusCode::FORBIDDEN, problem)
+            refuse_caller(&caller, problem)
         }
         Ok(caller) if path == METRICS && !caller.may_read_metrics(&gateway) => {
             let problem = "this token is not for /metrics; `weaver clients add NAME --metrics-only` \
                            makes one that is";
-            refuse(&gateway, StatusCode::FORBIDDEN, problem)
+            refuse_caller(&caller, problem)
         }
         Ok(caller) => {
             if let Some(proof) = request.extensions().get::<ConnectionProof>() {
@@ -68,16 +70,26 @@ pub(super) async fn check_request(
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
-        Err(refusal) => {
-            gateway.server.telemetry().http.refused.add(1);
-            refusal.into_response()
-        }
+        Err(refusal) => refusal.into_response(),
     }
 }
 
-fn refuse(gateway: &HttpGateway, status: StatusCode, problem: &'static str) -> Response {
-    gateway.server.telemetry().http.refused.add(1);
-    (status, format!("{problem}\n")).into_response()
+fn refuse(reason: HttpRefusal, status: StatusCode, problem: &'static str) -> Response {
+    refused_response(status, RefusedRequest::new(reason, problem))
+}
+
+/// Refuses a caller whose token is for something else.
+fn refuse_caller(caller: &Caller, problem: &'static str) -> Response {
+    let sender = caller.client_name().map(|name| RefusedSender::Client(name.to_owned()));
+    let refused = RefusedRequest::new(HttpRefusal::Purpose, problem);
+    let sender = sender.unwrap_or_default();
+    refused_response(StatusCode::FORBIDDEN, RefusedRequest { sender, ..refused })
+}
+
+fn refused_response(status: StatusCode, refused: RefusedRequest) -> Response {
+    let mut response = (status, format!("{}\n", refused.problem)).into_response();
+    response.extensions_mut().insert(refused);
+    response
 }
 
 /// The request must name this host: a page whose own name was made to resolve to this address names

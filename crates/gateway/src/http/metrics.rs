@@ -11,6 +11,7 @@ use crate::telemetry::{self, EXPOSITION};
 
 /// Renders the current metrics.
 pub(super) async fn show(State(gateway): State<Arc<HttpGateway>>) -> Response {
-    let families = telemetry::gather(gateway.server.telemetry(), &gateway.server.status());
+    let server = &gateway.server;
+    let families = telemetry::gather(server.telemetry(), &server.status(), &server.measurements());
     ([(CONTENT_TYPE, EXPOSITION)], telemetry::render(&families)).into_response()
 }

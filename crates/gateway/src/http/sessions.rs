@@ -12,9 +12,9 @@ use weaver_policy::Policy;
 use weaver_types::{OsRandom, Timestamp, random_text};
 
 use super::caller::Caller;
-use super::client_registry::ClientRegistry;
 use super::event_buffer::EventBuffer;
 use super::{HttpGateway, now};
+use crate::client_registry::{ClientRegistry, RevocationCheck};
 use crate::serve::{MessageSession, ResponseStreaming, ServeError};
 use crate::session_setup::SessionSetup;
 
@@ -105,6 +105,12 @@ impl HttpSession {
     fn has_lost_access(&self, policy: &Policy, now: Timestamp) -> bool {
         let caller = self.caller.lock().unwrap_or_else(PoisonError::into_inner);
         caller.has_lost_access(policy, now)
+    }
+
+    /// Whether its client was removed, or the last token that it was used with is over.
+    fn is_revoked(&self, revoked: &RevocationCheck) -> bool {
+        let caller = self.caller.lock().unwrap_or_else(PoisonError::into_inner);
+        revoked.is_revoked(&self.owner, caller.token_digest())
     }
 
     /// Whether nobody has used it for long. A request in flight is use, and so is a stream on which
@@ -300,11 +306,13 @@ impl HttpSessions {
         policy: &Policy,
         now: Timestamp,
     ) -> Vec<(String, Arc<HttpSession>)> {
-        let is_revoked = clients.revoked_key_check(now);
+        let revoked = clients.revocation_check(now);
         let mut all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
         all.values().for_each(|session| drop(session.current_streams()));
         let expired = all.extract_if(.., |_, session| {
-            session.is_idle() || is_revoked(&session.owner) || session.has_lost_access(policy, now)
+            session.is_idle()
+                || session.is_revoked(&revoked)
+                || session.has_lost_access(policy, now)
         });
         expired.collect()
     }

@@ -16,6 +16,10 @@ const MAX_LIST_ITEMS: usize = 1_000;
 /// The latest time that a token may name: the end of the year 9999.
 const MAX_UNIX_SECONDS: f64 = 253_402_300_799.0;
 
+/// Claims and scopes that only a token of a user has.
+const USER_CLAIMS: [&str; 4] = ["username", "preferred_username", "email", "act"];
+const USER_SCOPES: [&str; 2] = ["openid", "offline_access"];
+
 /// What the claims of a token are checked against.
 pub(super) struct ExpectedClaims<'a> {
     pub(super) issuer: &'a TrustedIssuer,
@@ -36,12 +40,13 @@ pub(crate) struct VerifiedToken {
     pub(crate) expires: Option<Timestamp>,
 }
 
-/// Whether a token must say when it expires.
+/// Where the claims of a token come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ExpiryClaim {
-    Required,
-    /// Its issuer is asked about it again and again.
-    Optional,
+pub(super) enum ClaimSource {
+    /// From the token itself, which must say whom it speaks for and when it expires (RFC 9068).
+    Token,
+    /// From its issuer, which is asked again and again. It may leave out both (RFC 7662).
+    Introspection,
 }
 
 impl ExpectedClaims<'_> {
@@ -49,7 +54,7 @@ impl ExpectedClaims<'_> {
     pub(super) fn check(
         &self,
         claims: &Map<String, Value>,
-        expiry: ExpiryClaim,
+        source: ClaimSource,
     ) -> Result<VerifiedToken, TokenError> {
         if !self.has_audience(claims.get("aud")) {
             return Err(TokenError::Invalid("it is for another server"));
@@ -60,7 +65,7 @@ impl ExpectedClaims<'_> {
                 let end = end.ok_or(TokenError::Malformed("its end is not a time"))?;
                 Some(end.after(self.leeway))
             }
-            None if expiry == ExpiryClaim::Optional => None,
+            None if source == ClaimSource::Introspection => None,
             None => return Err(TokenError::Invalid("it has no end")),
         };
         if expires.is_some_and(|expires| self.now >= expires) {
@@ -79,7 +84,6 @@ impl ExpectedClaims<'_> {
         if claims.contains_key("cnf") {
             return Err(TokenError::Invalid("it is bound to a key, which is not asked for here"));
         }
-        let subject = name_claim(claims, "sub").ok_or(TokenError::Invalid("it has no subject"))?;
         let client_id = name_claim(claims, "client_id").or_else(|| name_claim(claims, "azp"));
         let scopes = match claims.get("scope").or_else(|| claims.get("scp")) {
             Some(Value::String(text)) => {
@@ -88,6 +92,12 @@ impl ExpectedClaims<'_> {
             Some(value) => string_set(value),
             None => BTreeSet::new(),
         };
+        let subject = match claims.get("sub") {
+            Some(_) => name_claim(claims, "sub"),
+            None if source == ClaimSource::Introspection => machine_client(claims, &scopes),
+            None => None,
+        };
+        let subject = subject.ok_or(TokenError::Invalid("it has no subject"))?;
         let groups = claims.get(&self.issuer.groups_claim).map(string_set).unwrap_or_default();
         let owned = |set: BTreeSet<&str>| set.into_iter().map(str::to_owned).collect();
         let identity = TokenIdentity {
@@ -110,6 +120,15 @@ impl ExpectedClaims<'_> {
             _ => false,
         }
     }
+}
+
+/// The subject of a token that speaks for no user: the client itself, which is what a JWT of the same
+/// client names as its subject (RFC 9068 §2.2). Without a subject, a token of a user would have the
+/// rights of the client through which the user came, so any sign of a user refuses it.
+fn machine_client(claims: &Map<String, Value>, scopes: &BTreeSet<&str>) -> Option<String> {
+    let of_user = USER_CLAIMS.iter().any(|claim| claims.contains_key(*claim))
+        || USER_SCOPES.iter().any(|scope| scopes.contains(scope));
+    name_claim(claims, "client_id").filter(|_| !of_user)
 }
 
 /// The canonical form of a resource identifier: scheme and host in lower case, no trailing slash.
@@ -165,7 +184,7 @@ mod tests {
             leeway: Duration::from_secs(60),
             now: Timestamp::from_micros(NOW * 1_000_000),
         };
-        expected.check(&claims, ExpiryClaim::Required)
+        expected.check(&claims, ClaimSource::Token)
     }
 
     #[test]
@@ -211,9 +230,47 @@ mod tests {
             leeway: Duration::ZERO,
             now: Timestamp::from_micros(NOW * 1_000_000),
         };
-        let check = |expiry| expected.check(claims.as_object().unwrap(), expiry);
-        assert!(check(ExpiryClaim::Required).is_err());
-        assert_eq!(check(ExpiryClaim::Optional).unwrap().expires, None);
+        let check = |source| expected.check(claims.as_object().unwrap(), source);
+        assert!(check(ClaimSource::Token).is_err());
+        assert_eq!(check(ClaimSource::Introspection).unwrap().expires, None);
+    }
+
+    /// What an issuer says of a machine client's token (RFC 7662 makes `sub` optional).
+    #[test]
+    fn an_introspected_token_without_a_subject_speaks_for_its_client_alone() {
+        let expected = ExpectedClaims {
+            issuer: &TrustedIssuer::new("https://login.example"),
+            resource: "https://gate.example/mcp",
+            leeway: Duration::ZERO,
+            now: Timestamp::from_micros(NOW * 1_000_000),
+        };
+        let check = |change: Value, source| {
+            let mut claims = json!({"aud": "https://gate.example/mcp", "client_id": "ci",
+                "scope": "tools:read", "exp": NOW + 10});
+            for (key, value) in change.as_object().unwrap() {
+                claims[key] = value.clone();
+            }
+            expected.check(claims.as_object().unwrap(), source)
+        };
+        let token = check(json!({}), ClaimSource::Introspection).unwrap();
+        assert_eq!(
+            (token.identity.subject.as_str(), token.client_id.as_deref()),
+            ("ci", Some("ci"))
+        );
+        let named = check(json!({"sub": "ana"}), ClaimSource::Introspection).unwrap();
+        assert_eq!(named.identity.subject, "ana");
+        assert!(check(json!({}), ClaimSource::Token).is_err(), "a JWT names its subject");
+        for of_user in [
+            json!({"sub": null}),
+            json!({"sub": ""}),
+            json!({"username": "ana"}),
+            json!({"preferred_username": "ana"}),
+            json!({"scope": "openid tools:read"}),
+            json!({"scope": "offline_access"}),
+            json!({"client_id": ""}),
+        ] {
+            assert!(check(of_user.clone(), ClaimSource::Introspection).is_err(), "{of_user}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use weaver_drivers::http::Secret;
 use weaver_drivers::oauth::{AuthorizationServer, OAuthError, OAuthHttpClient};
 use weaver_policy::TrustedIssuer;
 
-use super::access_token::{ExpectedClaims, ExpiryClaim, VerifiedToken};
+use super::access_token::{ClaimSource, ExpectedClaims, VerifiedToken};
 use super::error::TokenError;
 use crate::config::IntrospectionClient;
 
@@ -137,7 +137,7 @@ impl IntrospectionCache {
         match &answer {
             Ok(token) => lock(&self.accepted).insert(digest, token.clone(), CACHE_LIFETIME),
             // The secret may have been replaced.
-            Err(TokenError::Unavailable(_)) => *self.secret.lock().await = None,
+            Err(error) if error.is_unavailable() => *self.secret.lock().await = None,
             Err(error) => lock(&self.refused).insert(digest, error.clone(), REFUSAL_LIFETIME),
         }
         answer
@@ -205,7 +205,7 @@ impl Introspector<'_> {
         if !claims.get("token_type").is_none_or(bearer) {
             return Err(TokenError::Invalid("it is not a bearer token"));
         }
-        expected.check(claims, ExpiryClaim::Optional)
+        expected.check(claims, ClaimSource::Introspection)
     }
 }
 

@@ -45,6 +45,18 @@ struct FetchedKeys {
     keys: Arc<[Jwk]>,
     fetched_at: Instant,
     until: Instant,
+    /// Whether the log says that tokens wait for the next fetch.
+    warned: bool,
+}
+
+/// What the cached keys mean for a token that none of them verifies.
+enum KeyLookup {
+    /// They have the key that the token names, so its signature is wrong.
+    Known,
+    /// A fetch may bring the token's key.
+    Fetch,
+    /// So would a fetch, but the last one is too recent.
+    TooRecent { retry_after: Duration },
 }
 
 impl KeySet {
@@ -64,8 +76,14 @@ impl KeySet {
         if self.is_signed_by_known_key(jwt) {
             return Ok(());
         }
-        if self.lock().needs_fetch(jwt) {
-            self.fetch(client, issuer).await?;
+        let lookup = self.lock().lookup(jwt);
+        match lookup {
+            KeyLookup::Known => {}
+            KeyLookup::Fetch => self.fetch(client, issuer).await?,
+            KeyLookup::TooRecent { retry_after } => {
+                self.warn_once(issuer, retry_after);
+                return Err(TokenError::KeysTooRecent { retry_after });
+            }
         }
         drop(fetching);
         if self.is_signed_by_known_key(jwt) {
@@ -79,6 +97,20 @@ impl KeySet {
         // A token that names a key is verified with that key only.
         let fitting = |key: &&Jwk| jwt.key_id().is_none() || key.key_id.as_deref() == jwt.key_id();
         keys.iter().flat_map(|keys| keys.iter()).filter(fitting).any(|key| jwt.verify(key))
+    }
+
+    /// Warns once for each fetch: anybody can make up key ids.
+    fn warn_once(&self, issuer: &TrustedIssuer, retry_after: Duration) {
+        let warned =
+            self.lock().keys.as_mut().map(|keys| std::mem::replace(&mut keys.warned, true));
+        if warned == Some(false) {
+            let seconds = retry_after.as_secs();
+            tracing::warn!(
+                issuer = issuer.issuer,
+                seconds,
+                "a token has a signature of a key that the issuer did not have when its keys were fetched last; such tokens are answered with 503 until they are fetched again"
+            );
+        }
     }
 
     async fn fetch(
@@ -117,14 +149,20 @@ impl KeySetState {
         unexpired.map(|fetched| Arc::clone(&fetched.keys))
     }
 
-    /// Whether a fetch may bring the token's key: there are no cached keys, or they are older than
-    /// the refetch pause and lack the key that the token names.
-    fn needs_fetch(&self, jwt: &Jwt<'_>) -> bool {
-        let Some(keys) = self.unexpired_keys() else { return true };
+    /// Whether a fetch may bring the token's key: there are no cached keys, or they lack the key
+    /// that the token names. Keys younger than the refetch pause are not fetched again.
+    fn lookup(&self, jwt: &Jwt<'_>) -> KeyLookup {
+        let (Some(keys), Some(fetched)) = (self.unexpired_keys(), &self.keys) else {
+            return KeyLookup::Fetch;
+        };
         let is_known = |id| keys.iter().any(|key| key.key_id.as_deref() == Some(id));
-        let is_old =
-            self.keys.as_ref().is_some_and(|keys| keys.fetched_at.elapsed() >= REFETCH_PAUSE);
-        is_old && !jwt.key_id().is_some_and(is_known)
+        if jwt.key_id().is_some_and(is_known) {
+            return KeyLookup::Known;
+        }
+        match REFETCH_PAUSE.checked_sub(fetched.fetched_at.elapsed()) {
+            Some(retry_after) if !retry_after.is_zero() => KeyLookup::TooRecent { retry_after },
+            _ => KeyLookup::Fetch,
+        }
     }
 }
 
@@ -155,7 +193,7 @@ async fn fetch_keys(
         Instant::now(),
         document.max_age.unwrap_or(DEFAULT_LIFETIME).clamp(MIN_LIFETIME, MAX_LIFETIME),
     );
-    Ok(FetchedKeys { keys, fetched_at, until: fetched_at + lifetime })
+    Ok(FetchedKeys { keys, fetched_at, until: fetched_at + lifetime, warned: false })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use weaver_policy::{Policy, TrustedIssuer};
 use weaver_types::Timestamp;
 
 pub(crate) use super::access_token::VerifiedToken;
-use super::access_token::{ExpectedClaims, ExpiryClaim};
+use super::access_token::{ClaimSource, ExpectedClaims};
 use super::error::TokenError;
 use super::introspection::{self, Introspector};
 use super::issuer::IssuerState;
@@ -75,7 +75,7 @@ impl ResourceServer {
         // The claims are checked before the signature, since that costs nothing: a token for
         // another server never causes a fetch of keys. A forged token gains nothing, as its
         // signature is still verified.
-        let verified = expected.check(jwt.unverified_claims(), ExpiryClaim::Required)?;
+        let verified = expected.check(jwt.unverified_claims(), ClaimSource::Token)?;
         let state = self.issuer_state(name, trusted);
         state.keys.verify(&self.http_client, trusted, &jwt).await?;
         Ok(verified)

@@ -14,6 +14,7 @@ use weaver_types::ledger::{Batch, Durability, Ledger as _, LedgerError};
 use weaver_types::signature::SigningKey;
 use weaver_types::{Clock, Random};
 
+use super::PublishFailures;
 use super::backoff::pause;
 use super::deliveries::{CompletedDeliveries, Deliveries, TargetSelection, TargetState};
 use super::receipts::{MAX_PENDING_RECEIPTS, ReceiptClient, ReceiptRequest, receipt_of};
@@ -55,6 +56,7 @@ pub(crate) struct CheckpointPublisher {
     /// Requests for receipts.
     receipts: mpsc::Receiver<ReceiptRequest>,
     receipt_client: ReceiptClient,
+    failure_counts: Arc<PublishFailures>,
 }
 
 /// A running publisher; [`PublisherTask::end`] stops it.
@@ -131,12 +133,18 @@ impl CheckpointPublisher {
             forked: false,
             receipts,
             receipt_client,
+            failure_counts: Arc::default(),
         })
     }
 
     /// A client through which receipts are requested.
     pub(crate) fn receipt_client(&self) -> ReceiptClient {
         self.receipt_client.clone()
+    }
+
+    /// The counters of failures, which the publisher goes on to increase.
+    pub(crate) fn failure_counts(&self) -> Arc<PublishFailures> {
+        Arc::clone(&self.failure_counts)
     }
 
     /// Starts the publisher on the current runtime.
@@ -262,6 +270,7 @@ impl CheckpointPublisher {
             Err(error) => {
                 self.forked = matches!(error, SigningError::Fork(_));
                 tracing::error!(%error, "no checkpoint was signed");
+                self.failure_counts.count_signing();
                 self.failures = self.failures.saturating_add(1);
                 self.next_attempt = Instant::now() + pause(self.failures, self.random.as_ref());
                 self.status.refused = Some(PublishFailure { at: now, problem: error.to_string() });
@@ -333,6 +342,7 @@ impl CheckpointPublisher {
             Ok(()) => *target = TargetStatus { size: Some(size), at: Some(at), failed: None },
             Err(error) => {
                 tracing::warn!(target = name, %error, "a checkpoint did not arrive; it is tried again");
+                self.failure_counts.count_publishing();
                 target.failed = Some(PublishFailure { at, problem: error.to_string() });
             }
         }

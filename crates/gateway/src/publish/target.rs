@@ -1,7 +1,7 @@
 //! The places that checkpoints are published to: a file, a command or an HTTP address.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,9 +81,20 @@ impl FileTarget {
         let (path, turn) = (self.path.clone(), Arc::clone(&self.writing).lock_owned().await);
         let written = tokio::task::spawn_blocking(move || {
             let _turn = turn;
+            make_folder(&path)?;
             checkpoint_file::replace(&path, &text)
         });
         written.await.map_err(io::Error::other).flatten().map_err(PublishError::File)
+    }
+}
+
+/// Makes the folder of a file. Only that one: where a whole path is missing, a file system is
+/// probably not mounted, and the file must not lie on this disk instead.
+fn make_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.map(std::fs::create_dir) {
+        Some(Err(error)) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -174,6 +185,24 @@ mod tests {
     use super::*;
 
     const NOTE: &str = "log\n1\nAAAA\n\n\u{2014} log AAAAAAAA\n";
+
+    #[tokio::test]
+    async fn the_folder_of_a_file_is_made_but_no_path_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let note = SignedNote::parse(NOTE.as_bytes()).unwrap();
+        let target = |path: &str| FileTarget {
+            path: folder.path().join(path),
+            writing: Arc::default(),
+            timeout: Duration::from_secs(5),
+        };
+        target("checkpoints/latest.txt").publish(&note).await.unwrap();
+        target("checkpoints/latest.txt").publish(&note).await.unwrap();
+        let written = std::fs::read_to_string(folder.path().join("checkpoints/latest.txt"));
+        assert_eq!(written.unwrap(), note.to_string());
+        let absent = target("not/mounted/latest.txt").publish(&note).await.unwrap_err();
+        assert!(matches!(absent, PublishError::File(_)), "{absent}");
+        assert!(!folder.path().join("not").exists());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_file_that_cannot_be_written_in_time_is_a_failure_and_may_be_written_later() {

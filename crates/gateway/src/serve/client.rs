@@ -60,6 +60,11 @@ impl Client {
         self.principal.run(&self.gateway.kernel).await
     }
 
+    /// What the agent has to be told about its run, once.
+    pub(crate) fn take_run_notice(&self) -> Option<String> {
+        self.principal.take_run_notice()
+    }
+
     /// What tasks of this client need.
     pub(crate) fn task_context(&self) -> TaskContext<'_> {
         TaskContext {

@@ -94,6 +94,11 @@ impl ClientPrincipal {
         self.run_tracker.current(kernel).await
     }
 
+    /// What the agent has to be told about its run, once.
+    pub(crate) fn take_run_notice(&self) -> Option<String> {
+        self.run_tracker.take_notice()
+    }
+
     /// The firewall for text of servers that the client gets outside of a call.
     pub(crate) async fn firewall<'k>(&self, kernel: &'k Kernel) -> Cow<'k, Firewall> {
         match self.run_tracker.last_run().await {

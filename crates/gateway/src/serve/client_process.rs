@@ -84,6 +84,15 @@ impl ClientKey {
         }
     }
 
+    /// The name of the client that is registered at the gateway.
+    pub(crate) fn token_name(&self) -> Option<&str> {
+        match self {
+            // Keys of other callers over HTTP contain a colon, which no client's name does.
+            Self::Token(name) if !name.contains(':') => Some(name),
+            _ => None,
+        }
+    }
+
     /// The client in words, for people.
     pub fn display_text(&self) -> String {
         match self {

@@ -29,7 +29,7 @@ use super::runs::Runs;
 use super::tool_snapshot::ToolSnapshot;
 use super::upstreams::Upstreams;
 use crate::config::{Config, WordVectorSource};
-use crate::publish::ReceiptClient;
+use crate::publish::{PublishFailures, ReceiptClient};
 use crate::telemetry::Telemetry;
 
 /// The state shared by all requests.
@@ -59,6 +59,10 @@ pub(crate) struct Gateway {
     tool_list_changes: watch::Sender<u64>,
     /// Why the documents on disk are not those in force.
     refused_documents: std::sync::Mutex<Option<String>>,
+    /// Why the configuration on disk is not the one in force.
+    refused_configuration: std::sync::Mutex<Option<String>>,
+    /// Counts failures to sign or publish checkpoints, where the log is signed.
+    pub(crate) publish_failures: Option<Arc<PublishFailures>>,
     /// Issues receipts of calls, where the log is signed.
     pub(crate) receipts: Option<ReceiptClient>,
     /// Updates the index of the log as long as it lives.
@@ -79,6 +83,7 @@ impl Gateway {
             open_report,
             index_updater,
             telemetry,
+            publish_failures,
             receipts,
             ..
         } = parts;
@@ -114,6 +119,8 @@ impl Gateway {
             telemetry,
             tool_list_changes: watch::Sender::new(0),
             refused_documents: std::sync::Mutex::default(),
+            refused_configuration: std::sync::Mutex::default(),
+            publish_failures,
             receipts,
             _index_updater: index_updater,
         };
@@ -132,6 +139,16 @@ impl Gateway {
     /// Notes whether the documents on disk were refused, and why.
     pub(crate) fn note_refused_documents(&self, problem: Option<String>) {
         *self.refused_documents.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+    }
+
+    /// Why the configuration on disk is not the one in force, if it is not.
+    pub(crate) fn refused_configuration(&self) -> Option<String> {
+        self.refused_configuration.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes whether the configuration on disk can be used, and why not.
+    pub(crate) fn note_refused_configuration(&self, problem: Option<String>) {
+        *self.refused_configuration.lock().unwrap_or_else(PoisonError::into_inner) = problem;
     }
 
     /// The runs of the clients that are present.

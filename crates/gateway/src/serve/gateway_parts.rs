@@ -25,8 +25,8 @@ use super::salt;
 use super::timer::TokioTimer;
 use crate::config::{self, Config, redaction, sentinel};
 use crate::private_file;
-use crate::publish::{CheckpointPublisher, PublisherSettings, ReceiptClient};
-use crate::telemetry::{Exporter, Telemetry};
+use crate::publish::{CheckpointPublisher, PublishFailures, PublisherSettings, ReceiptClient};
+use crate::telemetry::{ExportedResource, Exporter, SpanQueue, Telemetry};
 
 /// The most bytes kept behind handles; the oldest results are dropped first.
 const MAX_HANDLE_BYTES: u64 = 512 * 1024 * 1024;
@@ -49,6 +49,8 @@ pub(crate) struct GatewayParts {
     pub(crate) index_updater: Option<IndexUpdater>,
     /// Signs the log and publishes checkpoints.
     pub(crate) publisher: Option<CheckpointPublisher>,
+    /// Counts failures of the publisher.
+    pub(crate) publish_failures: Option<Arc<PublishFailures>>,
     /// Issues receipts of calls, where the log is signed.
     pub(crate) receipts: Option<ReceiptClient>,
     /// The ledger and its retention rules.
@@ -57,6 +59,16 @@ pub(crate) struct GatewayParts {
     pub(crate) telemetry: Arc<Telemetry>,
     /// Sends traces and metrics to a collector.
     pub(crate) exporter: Option<Exporter>,
+}
+
+/// The exporter to the collector of the configuration, if there is one.
+fn open_exporter(
+    config: &Config,
+    instance: &str,
+) -> Result<Option<(Exporter, SpanQueue)>, ServeError> {
+    let Some(collector) = &config.telemetry.otlp else { return Ok(None) };
+    let resource = ExportedResource { configured: &collector.attributes, instance };
+    Ok(Some(Exporter::new(collector, resource)?))
 }
 
 pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayParts, ServeError> {
@@ -96,8 +108,6 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         log_key,
         PublisherPorts { clock: &clock, random: &random },
     )?;
-    let (exporter, spans) = config.telemetry.otlp.as_ref().map(Exporter::new).transpose()?.unzip();
-    let telemetry = Arc::new(Telemetry::new(clock.now(), spans));
     let pruning = config.log.retention.clone().map(|rules| (Arc::clone(&ledger), rules));
     let session = config.session_budget.clone();
     let handles = HandleBudget::default()
@@ -119,6 +129,8 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
     let registry = Arc::new(Registry::new());
     let blobs = Arc::new(ledger.blobs());
     let salt = salt::load_or_create(ledger.as_ref(), &settings.tenant, random.as_ref())?;
+    let (exporter, spans) = open_exporter(config, &salt::public_id(&salt))?.unzip();
+    let telemetry = Arc::new(Telemetry::new(clock.now(), spans));
     let etag_observer = own_tools::etag_observer(config)?;
     let preconditions =
         LocalPreconditions::new(salt).in_folder(config.base()).with_etags(etag_observer);
@@ -150,6 +162,7 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         confinement_signals,
         open_report,
         index_updater,
+        publish_failures: publisher.as_ref().map(CheckpointPublisher::failure_counts),
         receipts: publisher.as_ref().map(CheckpointPublisher::receipt_client),
         publisher,
         telemetry,

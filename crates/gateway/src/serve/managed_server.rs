@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
-use weaver_drivers::confine::{Launcher, Protection};
+use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::{LogLevel, Redactor, Upstream, UpstreamConfig};
 use weaver_types::{CapabilityId, RunId, UpstreamName};
 
@@ -232,14 +232,17 @@ impl ManagedServer {
         }
     }
 
-    /// Kills and restarts the server if mounts confine it, so that new mounts hide the replaced
-    /// files too.
-    pub(crate) async fn restart_if_mount_protected(&self) {
-        let enforced = self.upstream().enforced().await;
-        if !enforced.is_some_and(|enforced| enforced.protections.contains(&Protection::Mounts)) {
-            return;
-        }
-        tracing::warn!(upstream = %self.name, "restarted: a file that is hidden from it was replaced or created");
+    /// Hides replaced and created files from the running processes of the server, if mounts confine
+    /// it. Where that fails, or a process may have opened such a file already, kills and restarts
+    /// the server.
+    pub(crate) async fn hide_replaced_files(&self) {
+        // Others may be there now than when the server was started.
+        let denied = self.gateway_config.state_paths();
+        let mut instances = self.instances.dedicated();
+        instances.push(self.upstream());
+        let covered = instances.iter().map(|upstream| upstream.cover_replaced_files(&denied));
+        let Err(reason) = futures_util::future::try_join_all(covered).await else { return };
+        tracing::warn!(upstream = %self.name, %reason, "restarted: a file that is hidden from it was replaced or created, and it may still reach it");
         let dedicated = self.instances.take_dedicated();
         let (id, config) = self.primary_replacement();
         let primary = self.instances.replace_primary(id, config);

@@ -3,8 +3,9 @@
 //!
 //! Hidden folders also hide whatever is created in them, so files that the gateway itself writes
 //! need no watching. What remains are files that an operator edits or creates, such as
-//! `weaver.toml` and keys. When one of them is replaced or created, the servers confined by mounts
-//! are killed at once and started again.
+//! `weaver.toml` and keys. When one of them is replaced or created, it is hidden from the running
+//! servers too; calls in progress go on. A server that may have opened it already is killed and
+//! started again.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,7 +31,7 @@ pub(crate) async fn watch(gateway: Arc<Gateway>) {
             current_files.iter().any(|(path, file)| known_files.get(path) != Some(file));
         known_files = current_files;
         if was_replaced {
-            gateway.upstreams.restart_mount_protected().await;
+            gateway.upstreams.hide_replaced_files().await;
         }
     }
 }

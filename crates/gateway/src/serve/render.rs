@@ -69,6 +69,16 @@ impl Reply {
         }
     }
 
+    /// Adds our line to the content, and to structured content of a tool unless it has one already.
+    fn add_note(&mut self, note: &str) {
+        self.content.push(text_block(format!("{NOTE_MARK} {note}")));
+        if let Some(Value::Object(structured)) = &mut self.structured
+            && self.meta.contains_key("weaver/verdict")
+        {
+            structured.entry(NOTE_MARK).or_insert_with(|| json!(note));
+        }
+    }
+
     /// Adds a sentence to the message of a refusal; a reply without a message stays unchanged.
     pub(crate) fn add_to_message(&mut self, sentence: &str) {
         let body = self.structured.as_mut();
@@ -105,6 +115,14 @@ pub(crate) fn call_tool_result(reply: Reply, era: Era) -> Value {
 
 /// The answer to a call. Every refusal and failure has `verdict`, `reason` and `message`.
 pub(crate) fn reply_to_invocation(client: &Client, outcome: &CallOutcome) -> Reply {
+    let mut reply = invocation_reply(client, outcome);
+    if let Some(notice) = client.take_run_notice() {
+        reply.add_note(&notice);
+    }
+    reply
+}
+
+fn invocation_reply(client: &Client, outcome: &CallOutcome) -> Reply {
     let invocation = &outcome.invocation;
     let decision = &invocation.decision;
     if !decision.is_allowed() {

@@ -162,6 +162,8 @@ impl Requests {
             number,
             cancellation,
             connection: arrival.connection,
+            // What follows may run in another task.
+            trace_parent: TraceParent::of_http_request(),
             permits,
         };
         // A handshake is answered before the next line is read.
@@ -206,6 +208,8 @@ struct RequestTask {
     number: u64,
     cancellation: RequestCancellation,
     connection: RequestConnection,
+    /// The trace context of the HTTP request.
+    trace_parent: Option<TraceParent>,
     permits: RequestPermits,
 }
 
@@ -326,7 +330,7 @@ impl RequestTask {
             cancellation: self.cancellation.wait_ended.clone(),
             client_call: call,
             outbox,
-            trace_parent: TraceParent::from_params(&request.params),
+            trace_parent: TraceParent::from_params(&request.params).or(self.trace_parent),
             origin: session.request_origin(&request),
         };
         let answer = async move { session.answer(&client, request, options).await };

@@ -1,11 +1,11 @@
 //! Tracks the current run of one client. All its sessions share the run; idle time or an operator
 //! ends it, reconnecting does not.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
-use weaver_agent_kernel::{Caller, EnteredRun, Kernel, RunEndReason};
+use weaver_agent_kernel::{Caller, EnteredRun, Kernel, RunEndReason, RunFault};
 use weaver_types::ledger::{Batch, Durability, Record, RecordKey, RecordWrite};
 use weaver_types::{Clock, Principal, Random, RunContext, RunId, RunSettings, Timestamp};
 
@@ -23,6 +23,8 @@ pub(crate) struct RunTracker {
     /// The name that the client gave itself.
     client_name: OnceLock<String>,
     current: Mutex<Option<ActiveRun>>,
+    /// What the agent is told with its next answer: its run is another one.
+    notice: std::sync::Mutex<Option<String>>,
     /// The results that are kept for the client.
     pub(crate) kept_results: Arc<ResultBudget>,
 }
@@ -35,6 +37,16 @@ struct ActiveRun {
     from_version_1: bool,
     /// The log has no event yet that the client entered the run.
     needs_entry_event: bool,
+}
+
+/// What the next call of a client does.
+enum NextRun {
+    /// It continues a run, or begins one after the run that was idle for too long.
+    Use(ActiveRun, Option<Box<RunContext>>),
+    /// It begins a run with the strictest label, in place of one whose record is not accepted.
+    Replace(RunContext, RunFault),
+    /// It stays in a run whose record is not accepted, and is denied there.
+    Denied(ActiveRun),
 }
 
 /// Creates the runs of a gateway, with their common settings.
@@ -68,8 +80,9 @@ impl RunFactory {
 impl RunTracker {
     /// A tracker without a run yet.
     pub(crate) fn new(factory: RunFactory, principal: Principal, client: ClientKey) -> Self {
-        let (current, kept_results) = (Mutex::new(None), Arc::default());
-        Self { factory, principal, client, client_name: OnceLock::new(), current, kept_results }
+        let (current, notice) = (Mutex::new(None), std::sync::Mutex::default());
+        let (client_name, kept_results) = (OnceLock::new(), Arc::default());
+        Self { factory, principal, client, client_name, current, notice, kept_results }
     }
 
     /// Notes the name that the client gives itself, which the start of its runs records. The first
@@ -105,22 +118,32 @@ impl RunTracker {
         self.current.lock().await.as_ref().map(|active| active.run.clone())
     }
 
+    /// What the agent has to be told about its run, once.
+    pub(crate) fn take_notice(&self) -> Option<String> {
+        self.notice.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// The current run. It continues, is resumed from the store, or begins.
     pub(crate) async fn current(&self, kernel: &Kernel) -> Result<RunContext, ServeError> {
         let mut current = self.current.lock().await;
         let now = self.factory.clock.now();
-        let (active, idle_run) = match current.take() {
-            Some(active) if now.since(active.last_used) <= self.factory.idle_limit => {
-                (active, None)
+        let (active, idle_run) = match self.next_run(kernel, current.take(), now)? {
+            NextRun::Use(active, idle_run) => (active, idle_run),
+            NextRun::Replace(replaced, fault) => {
+                (self.replace(kernel, &replaced, fault, now).await?, None)
             }
-            Some(active) => (self.begin(now)?, Some(active.run)),
-            None => self.resume(kernel, now)?,
+            // A denied call is no use of the run, or the denials would have no end.
+            NextRun::Denied(active) => {
+                let run = active.run.clone();
+                *current = Some(active);
+                return Ok(run);
+            }
         };
         let mut active = ActiveRun { last_used: now, ..active };
         // Deferred: a write for every call would be too expensive.
         let is_write_due = now.since(active.last_written) >= self.factory.idle_limit / 16;
         if is_write_due || active.last_written == Timestamp::default() {
-            self.write(kernel, &active, idle_run.as_ref()).await?;
+            self.write(kernel, &active, idle_run.as_deref()).await?;
             active = ActiveRun {
                 last_written: now,
                 from_version_1: false,
@@ -131,6 +154,66 @@ impl RunTracker {
         let run = active.run.clone();
         *current = Some(active);
         Ok(run)
+    }
+
+    /// Decides in which run the next call is made.
+    ///
+    /// A run that the log says too little of gives way to another at once. One whose record was
+    /// changed is denied until it is idle for too long. Whatever takes its place begins with the
+    /// strictest label, so that nobody gains by damaging the store.
+    fn next_run(
+        &self,
+        kernel: &Kernel,
+        current: Option<ActiveRun>,
+        now: Timestamp,
+    ) -> Result<NextRun, ServeError> {
+        let (active, idle_run) = match current {
+            Some(active) if now.since(active.last_used) <= self.factory.idle_limit => {
+                (active, None)
+            }
+            Some(active) => (self.begin(now)?, Some(active.run)),
+            None => self.resume(kernel, now)?,
+        };
+        if let Some(idle_run) = idle_run {
+            let fault = kernel.run_fault(&idle_run.run_id);
+            return Ok(match fault.filter(|fault| !fault.is_incomparable()) {
+                Some(fault) => NextRun::Replace(idle_run, fault),
+                None => NextRun::Use(active, Some(Box::new(idle_run))),
+            });
+        }
+        Ok(match kernel.run_fault(&active.run.run_id) {
+            None => NextRun::Use(active, None),
+            Some(fault) if fault.is_incomparable() => NextRun::Replace(active.run, fault),
+            Some(_) => NextRun::Denied(active),
+        })
+    }
+
+    /// Begins a run in place of one whose record is not accepted. The label is recorded before the
+    /// client enters the run: without it the run would be clean.
+    async fn replace(
+        &self,
+        kernel: &Kernel,
+        replaced: &RunContext,
+        fault: RunFault,
+        now: Timestamp,
+    ) -> Result<ActiveRun, ServeError> {
+        let active = self.begin(now)?;
+        let (run, replaced) = (&active.run, &replaced.run_id);
+        tracing::warn!(
+            run = %run.run_id, %replaced, problem = %fault,
+            "a run is not accepted: another takes its place, with the strictest label"
+        );
+        kernel.expire_requests_of_run(replaced).await;
+        let caller = Caller { run, principal: &self.principal };
+        kernel.record_replacement(caller, replaced, fault).await?;
+        let notice = format!(
+            "The run {replaced} is not continued: {fault}. Run {} took its place and counts as \
+             having read untrusted and secret data, so writes may be held or denied. The user can \
+             end it with `weaver approve end-run {}`; the next call then begins a new run.",
+            run.run_id, run.run_id
+        );
+        *self.notice.lock().unwrap_or_else(PoisonError::into_inner) = Some(notice);
+        Ok(active)
     }
 
     /// Records what the user said. Texts that the run has already, or has no room for, are skipped.
@@ -178,6 +261,9 @@ impl RunTracker {
         let mut run = self.factory.begin(&self.principal)?;
         if let Some(name) = self.client_name.get() {
             run.settings.metadata.insert("client".to_owned(), name.as_str().into());
+        }
+        if let Some(name) = self.client.token_name() {
+            run.settings.metadata.insert("http_client".to_owned(), name.into());
         }
         let last_written = Timestamp::default();
         Ok(ActiveRun {
@@ -240,6 +326,7 @@ impl RunTracker {
                 run of the log");
         }
         (active.run, active.needs_entry_event) = (run, !recorded);
+        active.last_used = stored.last_used;
         Ok((active, None))
     }
 
@@ -300,3 +387,6 @@ pub(crate) async fn record_end(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

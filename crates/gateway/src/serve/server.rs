@@ -1,5 +1,6 @@
 //! A running gateway, independent of its clients and their transport.
 
+mod measurements;
 mod message_session;
 mod open_sessions;
 mod status;
@@ -14,12 +15,15 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weaver_policy::{PolicySet, TokenIdentity};
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey, RecordWrite};
-use weaver_types::{PrincipalId, Timestamp};
+use weaver_types::{EventKind, PrincipalId, Timestamp};
 
 use super::client::{Client, ClientScope};
 use super::client_principal::{ClientPrincipal, PrincipalSource};
 use super::client_process::ClientKey;
+#[cfg(unix)]
+use super::client_tokens;
 use super::error::ServeError;
+use super::event::{self, fields};
 use super::gateway::Gateway;
 use super::gateway_parts;
 use super::message;
@@ -27,9 +31,13 @@ use super::notice_forwarder::NoticeForwarder;
 use super::requests::Requests;
 use super::stream_session::StreamSession;
 use super::{ServeOptions, approvals, protected_file_watch, reload, server_requests};
+#[cfg(unix)]
+use crate::client_journal::ClientJournal;
+#[cfg(unix)]
+use crate::client_registry::ClientRegistry;
 use crate::config::{ClientProfile, Config};
 use crate::publish::{self, CheckpointPublisher, PublisherTask};
-use crate::telemetry::{self, ExporterTask, Telemetry};
+use crate::telemetry::{self, ExporterTask, Measurements, Telemetry};
 pub use message_session::MessageSession;
 use message_session::SessionNotices;
 use open_sessions::{OpenSession, OpenSessions};
@@ -117,6 +125,16 @@ impl Server {
             let (tenant, timed) = (gateway.tenant.clone(), Arc::clone(&gateway));
             tokio::spawn(publish::prune(ledger, rules, tenant, move || timed.kernel.trusted_time()))
         });
+        #[cfg(unix)]
+        let client_tokens = {
+            let clients = ClientRegistry::of_store(&gateway.config.store_path);
+            let mut journal = ClientJournal::new(clients, gateway.tenant.clone());
+            // Before anybody can connect: a token whose removal is in the log is refused.
+            client_tokens::record(&gateway, &mut journal).await;
+            Some(tokio::spawn(client_tokens::watch(Arc::clone(&gateway), journal)))
+        };
+        #[cfg(not(unix))]
+        let client_tokens = None;
         gateway.start_upstreams();
         let background_tasks = [
             tokio::spawn(approvals::watch(Arc::clone(&gateway))),
@@ -126,11 +144,15 @@ impl Server {
             tokio::spawn(server_requests::serve(Arc::clone(&gateway))),
             tokio::spawn(server_requests::forward_roots_changes(Arc::clone(&gateway))),
         ];
-        let background_tasks = background_tasks.into_iter().chain(pruning).collect();
+        let background_tasks =
+            background_tasks.into_iter().chain(pruning).chain(client_tokens).collect();
         let sessions = Arc::new(OpenSessions::default());
         let exporter = exporter.map(|exporter| {
             let (seen, open) = (Arc::clone(&gateway), Arc::clone(&sessions));
-            let gather = move || telemetry::gather(&seen.telemetry, &status(&seen, &open));
+            let gather = move || {
+                let (status, measured) = (status(&seen, &open), measurements::measure(&seen));
+                telemetry::gather(&seen.telemetry, &status, &measured)
+            };
             exporter.start(Arc::clone(&gateway.telemetry), Box::new(gather))
         });
         let (publisher, exporter) = (Mutex::new(publisher), Mutex::new(exporter));
@@ -302,6 +324,25 @@ impl Server {
         status(&self.gateway, &self.sessions)
     }
 
+    /// What is measured for the metrics.
+    pub(crate) fn measurements(&self) -> Measurements {
+        measurements::measure(&self.gateway)
+    }
+
+    /// Notes whether the configuration on disk can be used, and why not.
+    pub(crate) fn note_refused_configuration(&self, problem: Option<String>) {
+        self.gateway.note_refused_configuration(problem);
+    }
+
+    /// Records that the gateway ends, and why.
+    pub(crate) async fn record_end(&self, reason: &str) {
+        let fields = fields([
+            ("reason", serde_json::json!(reason)),
+            ("version", serde_json::json!(env!("CARGO_PKG_VERSION"))),
+        ]);
+        event::record(&self.gateway.kernel, EventKind::GatewayEnded, fields).await;
+    }
+
     /// Checks whether the ledger accepts writes. A small record is written, because reads succeed
     /// on a full disk too, and an empty batch may write nothing.
     ///
@@ -356,6 +397,7 @@ fn status(gateway: &Gateway, sessions: &OpenSessions) -> ServerStatus {
         held: gateway.kernel.open_requests().len(),
         documents: documents.collect(),
         refused_documents: gateway.refused_documents(),
+        refused_configuration: gateway.refused_configuration(),
     }
 }
 

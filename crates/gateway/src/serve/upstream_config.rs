@@ -57,11 +57,17 @@ fn oauth_client(
     login: &ServerLogin,
     principal: &PrincipalId,
 ) -> Option<Arc<OAuthClient>> {
-    let TransportSettings::Http { url, .. } = &server.transport else { return None };
+    let TransportSettings::Http { url, certificate_authority, .. } = &server.transport else {
+        return None;
+    };
     let store = LoginFolder::for_store(&gateway_config.store_path).login(&server.name, principal);
     let acting_principal =
         Some(principal).filter(|principal| **principal != gateway_config.principal);
-    let settings = OAuthSettings { principal: acting_principal.cloned(), ..oauth_settings(login) };
+    let settings = OAuthSettings {
+        principal: acting_principal.cloned(),
+        certificate_authority: certificate_authority.clone(),
+        ..oauth_settings(login)
+    };
     Some(Arc::new(OAuthClient::new(url, settings, Arc::new(store))))
 }
 
@@ -137,7 +143,7 @@ pub(crate) fn upstream_config_for(
                 }),
             })
         }
-        TransportSettings::Http { url, headers, login } => {
+        TransportSettings::Http { url, headers, login, certificate_authority } => {
             let principal = match login.grant {
                 GrantType::AuthorizationCode => owner.principal,
                 GrantType::ClientCredentials | GrantType::JwtBearer => {
@@ -146,7 +152,12 @@ pub(crate) fn upstream_config_for(
             };
             let principal = principal.filter(|_| !has_authorization_header(headers));
             let oauth = principal.and_then(|one| oauth_client(config, gateway_config, login, one));
-            Endpoint::Http(HttpConfig { url: url.clone(), headers: headers.clone(), oauth })
+            Endpoint::Http(HttpConfig {
+                url: url.clone(),
+                headers: headers.clone(),
+                oauth,
+                certificate_authority: certificate_authority.clone(),
+            })
         }
     };
     let mut upstream = UpstreamConfig::new(config.name.as_str(), endpoint);

@@ -105,9 +105,9 @@ impl Upstreams {
         futures_util::future::join_all(all).await;
     }
 
-    /// Restarts every server that mounts confine.
-    pub(crate) async fn restart_mount_protected(&self) {
-        let all = self.servers.iter().map(|server| server.restart_if_mount_protected());
+    /// Hides replaced and created files from every server that mounts confine.
+    pub(crate) async fn hide_replaced_files(&self) {
+        let all = self.servers.iter().map(|server| server.hide_replaced_files());
         futures_util::future::join_all(all).await;
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use weaver_policy::{DocumentSource, DocumentSources, PolicyQuery, PolicySet};
+use weaver_policy_analysis::propose::ServerReach;
 use weaver_types::formats::{ToolFormat, draft_from_tool};
 use weaver_types::signature::SigningKey;
 use weaver_types::{
@@ -39,11 +40,13 @@ fn listed(server: &str) -> (UpstreamName, Vec<ListedFeature>) {
             serde_json::from_str(&text).unwrap()
         }
     };
+    let reach = ServerReach::of(list["tools"].as_array().unwrap());
     let tools = list["tools"].as_array().unwrap().iter().map(|tool| {
         let name = tool["name"].as_str().unwrap();
         let capability =
             propose_definition(server, ToolDefinition { name, definition: tool }, None);
-        ListedFeature { kind: FeatureKind::Tool, definition: tool.clone(), capability }
+        let definition = tool.clone();
+        ListedFeature { kind: FeatureKind::Tool, definition, capability, server: reach }
     });
     (UpstreamName::parse(server).unwrap(), tools.collect())
 }
@@ -148,7 +151,8 @@ fn what_the_protocol_defines_is_not_judged_by_the_words_for_tools() {
         let definition = json!({ "name": "read", "description": words });
         let id = CapabilityId::parse(id).unwrap();
         let capability = draft_from_tool(ToolFormat::Mcp, id, &definition).build().unwrap();
-        ListedFeature { kind, definition, capability: Ok(capability) }
+        let server = ServerReach::Unknown;
+        ListedFeature { kind, definition, capability: Ok(capability), server }
     });
     let servers = vec![(UpstreamName::parse("notes").unwrap(), listed.into())];
     let (review, _) = Review::propose(Posture::Careful, servers, &ServerFolders::new());

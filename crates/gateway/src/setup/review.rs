@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weaver_policy::MatchConditions;
-use weaver_policy_analysis::propose::{ContractProposal, ToolDescription, option_injection_match};
+use weaver_policy_analysis::propose::{ContractProposal, option_injection_match};
 use weaver_types::{CapabilityId, Effects, SinkKind, UpstreamName};
 
 use super::documents::{self, ToolRule};
@@ -207,6 +207,8 @@ impl ReviewRow {
             proposal.reasons.insert("effects", why.to_owned());
             proposal.reasons.remove("sink");
             proposal.reasons.remove("critical_arguments");
+            proposal.sends_to.clear();
+            proposal.reasons.remove("sends_to");
         }
         proposal
     }
@@ -223,7 +225,7 @@ fn review_row<'l>(
     folders: &ServerFolders,
 ) -> Result<ReviewRow, &'l ProposalError> {
     let capability = listed.capability.as_ref()?;
-    let tool = ToolDescription::from_json(&listed.definition);
+    let tool = listed.description();
     let bounds = posture.bounds_local_writes() && listed.kind == FeatureKind::Tool;
     let local_write = bounds.then(|| LocalWriteBounds::from_tool(server, &tool, folders)).flatten();
     let mut proposal = match &local_write {

@@ -205,7 +205,8 @@ mod tests {
         let same = |entry: &[(&str, &str)], own: &[(&str, &str)], match_kind| {
             let entry = ServerTransport::Address { url: url.clone(), headers: map(entry) };
             let (url, login) = (url.clone(), ServerLogin::default());
-            let own = TransportSettings::Http { url, headers: map(own), login };
+            let (headers, certificate_authority) = (map(own), None);
+            let own = TransportSettings::Http { url, headers, login, certificate_authority };
             same(&entry, &own, match_kind)
         };
         let work = [("Authorization", "Bearer work")];

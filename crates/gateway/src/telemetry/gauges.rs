@@ -1,12 +1,17 @@
 //! Collects all metrics of a gateway into one snapshot.
 
 use super::family::{MetricFamily, MetricKind, SampleValue};
-use super::{EventCounter, Telemetry};
+use super::{EventCounter, Measurements, Telemetry};
 use crate::serve::ServerStatus;
 
 /// All metrics of a gateway in the state `status`.
-pub(crate) fn gather(telemetry: &Telemetry, status: &ServerStatus) -> Vec<MetricFamily> {
+pub(crate) fn gather(
+    telemetry: &Telemetry,
+    status: &ServerStatus,
+    measured: &Measurements,
+) -> Vec<MetricFamily> {
     let mut families = state_metrics(status);
+    families.extend(measured.families());
     families.extend(telemetry.calls.families());
     families.extend(counter_metrics(telemetry));
     families.push(build_info());
@@ -55,6 +60,11 @@ fn state_metrics(status: &ServerStatus) -> Vec<MetricFamily> {
             "1 if the documents on disk were refused and older ones are in force, else 0.",
             usize::from(status.refused_documents.is_some()),
         ),
+        gauge(
+            ["weaver_configuration_refused", "weaver.configuration.refused", "1"],
+            "1 if the configuration on disk cannot be used and an older one is in force, else 0.",
+            usize::from(status.refused_configuration.is_some()),
+        ),
     ];
     families.extend(server_metrics(status));
     families
@@ -88,11 +98,7 @@ fn counter_metrics(telemetry: &Telemetry) -> [MetricFamily; 5] {
             "HTTP requests.",
             &http.requests,
         ),
-        counter(
-            ["weaver_http_refused_total", "weaver.http.refused", "{request}"],
-            "HTTP requests without a known host, origin or token.",
-            &http.refused,
-        ),
+        http_refusals(telemetry),
         counter(
             ["weaver_http_messages_total", "weaver.http.messages", "{message}"],
             "MCP messages over HTTP.",
@@ -109,6 +115,15 @@ fn counter_metrics(telemetry: &Telemetry) -> [MetricFamily; 5] {
             &export.failures,
         ),
     ]
+}
+
+fn http_refusals(telemetry: &Telemetry) -> MetricFamily {
+    let names = ["weaver_http_refused_total", "weaver.http.refused", "{request}"];
+    let help = "HTTP requests that were refused before they were processed.";
+    let family = MetricFamily::new(MetricKind::Counter, names, help);
+    telemetry.http.refused.all().fold(family, |family, (reason, count)| {
+        family.with(&[("reason", reason.as_str())], SampleValue::Number(count))
+    })
 }
 
 fn build_info() -> MetricFamily {

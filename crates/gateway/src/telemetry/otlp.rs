@@ -9,4 +9,5 @@ mod resource;
 mod spans;
 
 pub(crate) use exporter::{Exporter, ExporterTask, SpanQueue};
+pub(crate) use resource::ExportedResource;
 pub(super) use spans::call_spans;

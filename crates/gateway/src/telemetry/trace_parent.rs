@@ -6,6 +6,11 @@ use serde_json::{Map, Value};
 pub(crate) const META_KEY: &str = "traceparent";
 const SAMPLED: u8 = 1;
 
+tokio::task_local! {
+    /// The context of the HTTP request that is processed.
+    static REQUEST_PARENT: TraceParent;
+}
+
 /// The trace and span that a message belongs to: the `traceparent` of W3C Trace Context.
 ///
 /// `tracestate` and `baggage` are not forwarded: they are free text, which would reach a server
@@ -21,6 +26,16 @@ impl TraceParent {
     /// The context of a request, if it has a well-formed one.
     pub(crate) fn from_params(params: &Map<String, Value>) -> Option<Self> {
         Self::parse(params.get("_meta")?.get(META_KEY)?.as_str()?)
+    }
+
+    /// Processes an HTTP request that has this context in its header.
+    pub(crate) async fn scope_request<F: Future>(self, request: F) -> F::Output {
+        REQUEST_PARENT.scope(self, request).await
+    }
+
+    /// The context of the HTTP request that this task processes.
+    pub(crate) fn of_http_request() -> Option<Self> {
+        REQUEST_PARENT.try_get().ok()
     }
 
     /// Parses the text form. Extra fields of later versions are ignored, as the recommendation

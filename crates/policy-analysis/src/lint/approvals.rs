@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use weaver_policy::{Approver, Effect, Keys, PolicySet};
-use weaver_types::{ApprovalAuthority, Capability, Rung, SinkKind, Timestamp};
+use weaver_types::{ApprovalAuthority, Capability, PrincipalId, Rung, SinkKind, Timestamp};
 
 use super::{FindingCollector, LintCode};
 
@@ -64,6 +64,42 @@ pub(super) fn check_releasable(
 
 fn count_able_approvers(keys: &Keys, authority: &ApprovalAuthority, now: Timestamp) -> usize {
     keys.approvers.values().filter(|approver| has_valid_authority(approver, authority, now)).count()
+}
+
+/// Reports approvers whose own calls are not told from those of others. An approver cannot release
+/// the calls of their principals, so a principal that is misspelt or left out gives them that.
+pub(super) fn check_approver_principals(set: &PolicySet, findings: &mut FindingCollector) {
+    let Some(keys) = set.keys() else { return };
+    let policy = set.policy();
+    // The subjects of an issuer are principals that no policy lists.
+    let is_subject = |id: &PrincipalId| {
+        id.as_str().split_once(':').is_some_and(|(issuer, _)| policy.issuers.contains_key(issuer))
+    };
+    let is_team = policy.principals.len() > 1 || !policy.issuers.is_empty();
+    for (person, approver) in &keys.approvers {
+        let place = format!("approver `{person}`");
+        let unknown = approver
+            .principals
+            .iter()
+            .filter(|id| !policy.principals.contains_key(*id) && !is_subject(id));
+        for id in unknown {
+            let message = format!(
+                "the policy names no principal `{id}`, so it keeps `{person}` from releasing nobody's calls"
+            );
+            let remedy =
+                "correct it in `principals` of the keys document, or name it in the policy";
+            findings.add(LintCode::UnknownApproverPrincipal, place.clone(), message, remedy);
+        }
+        let is_principal = policy.principals.keys().any(|id| id.as_str() == person);
+        if is_team && approver.principals.is_empty() && !is_principal {
+            let message = "it has no `principals`: if this person makes calls too, they can \
+                           release their own"
+                .to_owned();
+            let remedy =
+                "list the principals that this person acts as, also as subject of an issuer";
+            findings.add(LintCode::ApproverWithoutPrincipals, place, message, remedy);
+        }
+    }
 }
 
 /// Reports what has expired or expires soon.

@@ -9,7 +9,7 @@
 
 use super::tool_text::ToolText;
 use super::verb::{self, Sense};
-use super::{ToolHints, lexicon, own_data};
+use super::{ToolHints, lexicon, own_data, receiver_reads, sharing};
 
 /// What a tool does, ordered by strictness, from harmless to unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,7 +72,22 @@ pub(super) fn classify(text: &ToolText, hints: ToolHints) -> Classification {
     if let Some(program) = classify_program(text, hints, &words) {
         return program;
     }
-    apply_hints(words, hints)
+    raise_reads_for_others(apply_hints(words, hints), text)
+}
+
+/// A tool that is named like a read, or whose server calls it one, and that names who gets
+/// something or lets others in, is no read.
+fn raise_reads_for_others(found: Classification, text: &ToolText) -> Classification {
+    if found.action > ToolAction::Read {
+        return found;
+    }
+    if let Some(why) = sharing::answers_with_access(text) {
+        return found.with_action(ToolAction::Send, why);
+    }
+    match receiver_reads::telling_reason(text).filter(|_| found.action == ToolAction::Read) {
+        Some(why) => found.with_action(ToolAction::Send, &why),
+        None => found,
+    }
 }
 
 /// A tool that takes a program can do anything, unless it is a query that is declared to read.
@@ -340,7 +355,7 @@ fn classify_later_sentences(text: &ToolText, is_read_only: bool) -> Option<Class
             };
             let is_imperative = || verb::name_sense(word, next).is_some();
             let counts = verb::introduces_verb(before) && !(is_for_caller && is_imperative());
-            let active = counts.then(active).flatten();
+            let active = counts.then(active).flatten().or_else(|| means(before, word, next));
             let action = active.or_else(|| verb::passive_action(sentence, position));
             let Some(action) = action else { continue };
             if action > ToolAction::Read {
@@ -352,6 +367,24 @@ fn classify_later_sentences(text: &ToolText, is_read_only: bool) -> Option<Class
     out
 }
 
+/// What the tool does in order to do what it says: `by sending it`, `by deleting the rest`.
+fn means(before: Option<&str>, word: &str, next: Option<&String>) -> Option<ToolAction> {
+    const REACHES: [ToolAction; 4] =
+        [ToolAction::Send, ToolAction::Pay, ToolAction::GrantAccess, ToolAction::Destroy];
+    match verb::description_sense(word, next)? {
+        // Filters are applied, to what is looked at.
+        Sense::Verb(action)
+            if before == Some("by")
+                && word.ends_with("ing")
+                && word != "applying"
+                && REACHES.contains(&action) =>
+        {
+            Some(action)
+        }
+        _ => None,
+    }
+}
+
 /// Refines the meaning of a verb by the nouns and arguments of the tool.
 fn refine_action(action: ToolAction, text: &ToolText) -> ToolAction {
     match action {
@@ -360,15 +393,30 @@ fn refine_action(action: ToolAction, text: &ToolText) -> ToolAction {
         {
             ToolAction::Pay
         }
+        ToolAction::AddToOwnData | ToolAction::Write if lexicon::changes_bank_details(text) => {
+            ToolAction::Pay
+        }
         ToolAction::Send if lexicon::is_about_credentials(text) => ToolAction::GrantAccess,
-        ToolAction::Write | ToolAction::AddToOwnData if lexicon::is_about_access(text) => {
+        ToolAction::Write | ToolAction::AddToOwnData
+            if lexicon::is_about_access(text) || sharing::gives_access(text) =>
+        {
             ToolAction::GrantAccess
         }
         // Something that is generated from the arguments alone is computed.
         ToolAction::Write if own_data::only_generates(text) => ToolAction::Compute,
         ToolAction::AddToOwnData if lexicon::is_read_by_others(text) => ToolAction::Send,
+        ToolAction::AddToOwnData | ToolAction::Write if sharing::sharing_word(text).is_some() => {
+            ToolAction::Send
+        }
+        ToolAction::AddToOwnData if lexicon::makes_draft(text) => ToolAction::AddToOwnData,
         ToolAction::AddToOwnData if lexicon::adds_to_own_things(text) => ToolAction::AddToOwnData,
         ToolAction::AddToOwnData | ToolAction::Write if lexicon::names_receiver(text) => {
+            ToolAction::Send
+        }
+        ToolAction::AddToOwnData
+            if sharing::others_see(text).is_some()
+                && sharing::configuration_word(text).is_none() =>
+        {
             ToolAction::Send
         }
         ToolAction::AddToOwnData => ToolAction::Write,

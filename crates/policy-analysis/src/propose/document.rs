@@ -46,6 +46,15 @@ fn write_entry(out: &mut String, id: &CapabilityId, proposal: &ContractProposal)
         let places = proposal.critical_arguments.iter().map(weaver_types::JsonPointer::as_str);
         let _ = writeln!(out, "critical_arguments = [{}]", quoted_list(places));
     }
+    if !proposal.sends_to.is_empty() {
+        let places = proposal.sends_to.iter().map(weaver_types::JsonPointer::as_str);
+        let _ = writeln!(out, "sends_to = [{}]", quoted_list(places));
+    }
+    if let Some(records) = &proposal.records {
+        let name = records.name.as_ref().map(|name| format!(", name = {}", toml_string(name)));
+        let name = name.unwrap_or_default();
+        let _ = writeln!(out, "records = {{ id = {}{name} }}", toml_string(&records.id));
+    }
     if !proposal.sensitivity.is_empty() {
         let words = proposal.sensitivity.iter().map(|tag| sensitivity_keyword(*tag));
         let _ = writeln!(out, "sensitivity = [{}]", quoted_list(words));

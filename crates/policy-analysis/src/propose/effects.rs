@@ -5,7 +5,7 @@ use weaver_types::{Effects, SinkKind};
 use super::action::ToolAction;
 use super::reach::{self, Reach};
 use super::tool_text::ToolText;
-use super::{ToolDescription, output};
+use super::{ToolDescription, critical_arguments, output, sharing, verb};
 
 /// Further names of arguments for what a tool that computes has to fetch.
 const COMPUTED_ADDRESSES: [&str; 4] = ["address", "addresse", "feed", "src"];
@@ -72,6 +72,10 @@ pub(super) fn propose(
             let why = "it asks an address of the caller's, which can carry data out";
             effects_proposal(Effects::WRITE_OPEN, SinkKind::ExternalSend, why)
         }
+        ToolAction::Write if changes_known_thing(text, tool) => {
+            let why = "it changes something of a service that others may see, and neither money nor access";
+            effects_proposal(Effects::WRITE_OPEN, SinkKind::ExternalSend, why)
+        }
         ToolAction::Write => EffectsProposal {
             effects: Effects::WRITE_OPEN,
             sink: None,
@@ -86,4 +90,19 @@ pub(super) fn propose(
             why: "nothing says what it does: the strictest".to_owned(),
         },
     }
+}
+
+/// Whether a write to a service is an ordinary one: its verb is known, it does not say how something
+/// works later, and an argument says what it changes.
+fn changes_known_thing(text: &ToolText, tool: &ToolDescription<'_>) -> bool {
+    sharing::configuration_word(text).is_none()
+        && verb::names_plain_write(&text.name)
+        && !critical_arguments::propose(
+            text,
+            tool.input,
+            Effects::WRITE_OPEN,
+            SinkKind::ExternalSend,
+        )
+        .arguments
+        .is_empty()
 }

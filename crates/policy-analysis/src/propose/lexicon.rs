@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::sharing;
 use super::tool_text::ToolText;
 
 /// The singular of a word.
@@ -44,11 +45,27 @@ pub(super) fn is_about_access(text: &ToolText) -> bool {
     is_about_credentials(text) || text.is_named(&SUBJECTS)
 }
 
+/// Whether a write takes the bank details of somebody, where money goes later.
+pub(super) fn changes_bank_details(text: &ToolText) -> bool {
+    text.last_words().any(|word| matches!(word, "iban" | "bic" | "sepa" | "payout"))
+}
+
+/// Whether it makes a draft: a text that somebody has to send in another call.
+pub(super) fn makes_draft(text: &ToolText) -> bool {
+    text.is_named(&["draft"])
+        && !text
+            .name
+            .iter()
+            .any(|word| matches!(word.as_str(), "send" | "publish" | "submit" | "complete" | "and"))
+        && !text.last_words().any(|word| matches!(word, "send" | "publish"))
+}
+
 /// Whether a write adds to the user's own data, which nobody else reads.
 pub(super) fn adds_to_own_things(text: &ToolText) -> bool {
-    const OWN: [&str; 17] = [
-        "note", "draft", "todo", "reminder", "alarm", "timer", "bookmark", "playlist", "journal",
-        "memory", "file", "document", "folder", "diary", "favorite", "wishlist", "scratchpad",
+    const OWN: [&str; 18] = [
+        "shopping", "note", "draft", "todo", "reminder", "alarm", "timer", "bookmark", "playlist",
+        "journal", "memory", "file", "document", "folder", "diary", "favorite", "wishlist",
+        "scratchpad",
     ];
     // `add note to claim` is about the claim.
     let to = text
@@ -57,8 +74,15 @@ pub(super) fn adds_to_own_things(text: &ToolText) -> bool {
         .position(|word| matches!(word.as_str(), "to" | "in" | "into" | "on" | "for"));
     let place = to.map(|at| text.name.iter().skip(at));
     let elsewhere = place.is_some_and(|mut words| !words.any(|word| OWN.contains(&singular(word))));
+    // A service keeps files under ids of its own, in folders that others may read as well.
+    let files = text.is_named(&["file", "document", "folder"]);
+    let is_id = |words: &Vec<String>| words.len() > 1 && words.last().is_some_and(|w| w == "id");
+    let in_service = text.service.is_some() || text.argument_words.iter().any(is_id);
     text.is_named(&OWN)
         && !elsewhere
+        && !(files && in_service)
+        && sharing::others_see(text).is_none()
+        && sharing::configuration_word(text).is_none()
         && !names_receiver(text)
         && !text.takes(&[
             "repo", "repository", "branch", "project", "team", "workspace", "board", "space",
@@ -75,11 +99,16 @@ pub(super) fn is_read_by_others(text: &ToolText) -> bool {
 
 /// Whether an argument names a receiver.
 pub(super) fn names_receiver(text: &ToolText) -> bool {
-    text.takes(&[
-        "recipient", "attendee", "participant", "invitee", "guest", "to", "cc", "bcc", "email",
-        "channel", "assignee", "member", "audience", "phone", "reviewer", "collaborator",
-        "receiver",
-    ])
+    const PEOPLE: [&str; 9] = [
+        "user", "person", "colleague", "customer", "client", "employee", "student", "patient",
+        "friend",
+    ];
+    text.last_words().any(|word| PEOPLE.contains(&word))
+        || text.takes(&[
+            "recipient", "attendee", "participant", "invitee", "guest", "to", "cc", "bcc", "email",
+            "channel", "assignee", "member", "audience", "phone", "reviewer", "collaborator",
+            "receiver",
+        ])
 }
 
 /// Whether a read may return a secret.

@@ -75,7 +75,7 @@ pub fn local_write(tool: &ToolDescription<'_>, folders: &[String]) -> Option<Loc
         proposal,
         is_lowered,
         writes_files: writes_files(&text, tool.input),
-        base: required.iter().find(|name| is_base(name)).and_then(|name| pointer(name)),
+        base: required.iter().find(|name| is_base(name)).and_then(|name| tool_text::pointer(name)),
         statement: statement_argument(tool),
     };
     let plain = propose(tool);
@@ -101,6 +101,7 @@ pub fn local_write(tool: &ToolDescription<'_>, folders: &[String]) -> Option<Loc
     proposal.effects = Effects::WRITE_LOCAL;
     proposal.sink = Some(SinkKind::None);
     proposal.critical_arguments.clear();
+    proposal.sends_to.clear();
     proposal.reasons.insert("effects", why.to_owned());
     proposal.reasons.remove("critical_arguments");
     proposal.reasons.insert("sink", "what it changes stays on this machine".to_owned());
@@ -227,8 +228,10 @@ fn whole_call() -> Option<ArgumentPredicate> {
     JsonPointer::parse("").ok().map(ArgumentPredicate::at)
 }
 
-fn pointer(name: &str) -> Option<JsonPointer> {
-    JsonPointer::parse(&format!("/{}", name.replace('~', "~0").replace('/', "~1"))).ok()
+/// Whether a tool takes the base folder of its other paths.
+pub(super) fn takes_base(schema: Option<&Value>) -> bool {
+    let names = tool_text::argument_names(schema);
+    names.iter().any(|name| is_base(name) && critical::names_path(name))
 }
 
 fn is_base(name: &str) -> bool {

@@ -50,7 +50,7 @@ pub(super) fn propose_label(
         let why = format!("others write what stands in it: `{noun}`");
         return LabelProposal::new(untrusted_output(Confidentiality::Internal), why);
     }
-    if own_data::is_clock(text) && !takes_free_text(schema) {
+    if own_data::tells_only_time(text) && !takes_free_text(schema) {
         return LabelProposal::new(trusted(Confidentiality::Public), "the clock: nobody writes it");
     }
     if own_data::is_own_account(text) && !takes_free_text(schema) {

@@ -4,7 +4,7 @@
 
 use super::lexicon::singular;
 use super::tool_text::ToolText;
-use super::{ToolHints, own_data};
+use super::{ServerReach, ToolHints, own_data, sharing};
 
 /// Argument names for things beyond this machine.
 const REMOTE_ARGUMENTS: [&str; 33] = [
@@ -28,9 +28,22 @@ const LOCAL_NOUNS: [&str; 33] = [
     "reminder", "draft", "journal", "diary", "bookmark", "alarm", "timer", "playlist", "favorite",
     "wishlist", "scratchpad", "document", "fax", "branch",
 ];
-/// Argument names for local paths.
-const PATH_ARGUMENTS: [&str; 8] =
-    ["path", "filename", "directory", "folder", "dir", "cwd", "filepath", "dirname"];
+/// Nouns of things on this machine that others may have as well: they count for a write only as
+/// what it makes, or as where the first sentence says that something goes.
+const SHARED_NOUNS: [&str; 11] = [
+    "memory", "database", "table", "branch", "environment", "env", "graph", "alarm", "timer",
+    "clock", "timezone",
+];
+/// What somebody writes for himself, and keeps where no other person looks.
+const NOTES: [&str; 8] =
+    ["note", "memo", "todo", "reminder", "bookmark", "journal", "diary", "memory"];
+/// What the id of a service stands for, where a disk has a path.
+const SERVICE_IDS: [&str; 31] = [
+    "file", "document", "doc", "folder", "drive", "base", "table", "database", "space", "item",
+    "object", "page", "board", "sheet", "spreadsheet", "notebook", "presentation", "comment",
+    "attachment", "release", "service", "instance", "device", "project", "account", "customer",
+    "contact", "message", "branch", "site", "bucket",
+];
 
 /// How far a tool reaches, and why.
 pub(super) struct Reach {
@@ -52,22 +65,8 @@ impl Reach {
 /// Determines how far a tool reaches. The strongest evidence decides: words for remote things, then
 /// the server's hints, then weaker indications.
 pub(super) fn determine_reach(text: &ToolText, hints: ToolHints) -> Reach {
-    if let Some(word) = remote_word(text) {
-        return Reach::open(format!("`{word}` lies outside"));
-    }
-    match hints.open_world {
-        Some(true) => return Reach::open("the server says open world"),
-        Some(false) => return Reach::local("the server says closed world"),
-        None => {}
-    }
-    if let Some(service) = &text.service {
-        return Reach::open(format!(
-            "it names a service: `{}`",
-            weaver_text::escape::line(service)
-        ));
-    }
-    if text.takes(&PATH_ARGUMENTS) {
-        return Reach::local("it takes a path");
+    if let Some(reach) = plain_reach(text, hints) {
+        return reach;
     }
     if let Some(word) = foreign_target(text) {
         return Reach::open(format!("it goes to `{}`", weaver_text::escape::line(word)));
@@ -80,6 +79,92 @@ pub(super) fn determine_reach(text: &ToolText, hints: ToolHints) -> Reach {
         }
         None => Reach::open("nothing shows that it stays on this machine"),
     }
+}
+
+/// Determines how far a write reaches. What others see, what configures something, and what a
+/// service keeps under an id of its own is not local because of a noun.
+pub(super) fn determine_write_reach(
+    text: &ToolText,
+    hints: ToolHints,
+    server: ServerReach,
+) -> Reach {
+    if let Some(reach) = plain_reach(text, hints) {
+        return reach;
+    }
+    let shown = |word: &str| weaver_text::escape::line(word).into_owned();
+    if let Some(word) = sharing::sharing_word(text).or_else(|| sharing::others_see(text)) {
+        return Reach::open(format!("others see it: `{}`", shown(word)));
+    }
+    if let Some(word) = sharing::configuration_word(text) {
+        return Reach::open(format!("`{}` says how something works later", shown(word)));
+    }
+    if let Some(word) = service_id(text) {
+        return Reach::open(format!("a service keeps the `{word}` under an id of its own"));
+    }
+    // A note tells nobody, whatever the other tools of its server do.
+    if server == ServerReach::Service && !text.is_named(&NOTES) {
+        return Reach::open("other tools of its server reach other people or name an account");
+    }
+    if let Some(word) = foreign_target(text) {
+        return Reach::open(format!("it goes to `{}`", shown(word)));
+    }
+    match local_object(text) {
+        Some(word) => Reach::local(format!("`{}` is local", shown(word))),
+        None => Reach::open("nothing shows that it stays on this machine"),
+    }
+}
+
+/// The evidence that decides for reads and writes alike.
+fn plain_reach(text: &ToolText, hints: ToolHints) -> Option<Reach> {
+    if let Some(word) = remote_word(text) {
+        return Some(Reach::open(format!("`{word}` lies outside")));
+    }
+    match hints.open_world {
+        Some(true) => return Some(Reach::open("the server says open world")),
+        Some(false) => return Some(Reach::local("the server says closed world")),
+        None => {}
+    }
+    if let Some(service) = &text.service {
+        let service = weaver_text::escape::line(service);
+        return Some(Reach::open(format!("it names a service: `{service}`")));
+    }
+    text.takes_path.then(|| Reach::local("it takes a path"))
+}
+
+/// What a service keeps, if an argument is an id of such a thing.
+fn service_id(text: &ToolText) -> Option<&'static str> {
+    text.argument_words.iter().find_map(|words| match &words[..] {
+        [before @ .., last] if matches!(last.as_str(), "id" | "ids" | "gid") => {
+            let kind = singular(before.last()?);
+            SERVICE_IDS.iter().find(|known| **known == kind).copied()
+        }
+        _ => None,
+    })
+}
+
+/// The local thing that a write makes or changes: a noun of the name, or the place that the first
+/// sentence names (`to the memo`).
+fn local_object(text: &ToolText) -> Option<&str> {
+    const MAKES: [&str; 8] =
+        ["create", "add", "append", "insert", "save", "store", "remember", "new"];
+    let is_local = |word: &&str| LOCAL_NOUNS.contains(word);
+    let is_own = |word: &&str| is_local(word) && !SHARED_NOUNS.contains(word);
+    let mut named = text.name.iter().map(|word| singular(word));
+    if let Some(word) = named.find(is_own) {
+        return Some(word);
+    }
+    let last = text.name.last().map(|word| singular(word)).filter(is_local);
+    let sets = text.names_verb(&["set", "start"]) && matches!(last, Some("alarm" | "timer"));
+    if let Some(word) = last.filter(|_| text.names_verb(&MAKES) || sets) {
+        return Some(word);
+    }
+    let sentence = text.first_sentence();
+    let into = |word: &String| {
+        matches!(word.as_str(), "in" | "into" | "to" | "on" | "onto" | "within" | "inside")
+    };
+    let at = sentence.iter().rposition(into)?;
+    let mut place = sentence.iter().skip(at).skip(1).take(5).map(|word| singular(word));
+    place.find(is_local)
 }
 
 /// A word in the name, or an argument, which says that the tool reaches out.

@@ -77,6 +77,8 @@ fn read_only_proposal(effects: Effects, sink: SinkKind, why: &str) -> ContractPr
         sink: Some(sink),
         tags: BTreeSet::new(),
         critical_arguments: BTreeSet::new(),
+        sends_to: BTreeSet::new(),
+        records: None,
         sensitivity: BTreeSet::new(),
         idempotent: true,
         upstream_digest: None,

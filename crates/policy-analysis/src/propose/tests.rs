@@ -59,6 +59,101 @@ fn made_up_tools_get_the_proposals_that_an_operator_would_write() {
 }
 
 #[test]
+fn what_made_up_tools_decide_by_is_critical() {
+    let mut wrong = Vec::new();
+    let lines = include_str!("tests/critical.txt").lines();
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        let [name, arguments, description, critical] = line.split('|').collect::<Vec<_>>()[..]
+        else {
+            panic!("{line}")
+        };
+        let arguments: Vec<&str> = arguments.split(',').collect();
+        let plain = |name: &str| name.trim_end_matches(['?', '!']).to_owned();
+        let kind = |name: &str| if name.ends_with('!') { "boolean" } else { "string" };
+        let all = arguments.iter().map(|name| (plain(name), json!({ "type": kind(name) })));
+        let required = arguments.iter().filter(|name| !name.ends_with(['?', '!']));
+        let input = json!({ "type": "object", "required": required.collect::<Vec<_>>(),
+            "properties": Value::Object(all.collect()) });
+        let input = Some(&input);
+        let tool = ToolDescription { name, description, input, ..ToolDescription::default() };
+        let proposal = propose(&tool);
+        let found: Vec<&str> =
+            proposal.critical_arguments.iter().map(JsonPointer::as_str).collect();
+        if found.join(",") != critical {
+            wrong.push(format!("{line}: {found:?} {:?}", proposal.reasons));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn files_of_a_server_that_shares_are_not_local() {
+    let tool = |name: &str, arguments: &[&str]| json!({ "name": name, "inputSchema": schema_of(arguments) });
+    let rename = tool("rename_file", &["file", "name"]);
+    let note = tool("create_note", &["text"]);
+    let bare = json!({ "name": "note", "description": "Writes a note.", "inputSchema": schema_of(&["text"]) });
+    let words_at = |tool: &Value, server| {
+        words(&propose(&ToolDescription::from_json(tool).with_server(server))).0
+    };
+    for (other, reach, effects) in [
+        (tool("list_files", &[]), ServerReach::Unknown, "write_local"),
+        (tool("get_file", &["file", "owner_path"]), ServerReach::Unknown, "write_local"),
+        (tool("share_file", &["file"]), ServerReach::Service, "write_open"),
+        (tool("send_letter", &["text"]), ServerReach::Service, "write_open"),
+        (tool("list_things", &["owner"]), ServerReach::Service, "write_open"),
+    ] {
+        let tools = [rename.clone(), note.clone(), other];
+        let server = ServerReach::of(&tools);
+        assert_eq!(server, reach, "{}", tools[2]);
+        assert_eq!(words_at(&rename, server), effects, "{}", tools[2]);
+        assert_eq!(words_at(&note, server), "write_local", "a note tells nobody: {}", tools[2]);
+        assert_eq!(words_at(&bare, server), "write_local", "nor does it here: {}", tools[2]);
+    }
+    let move_file = tool("move_file", &["source_path", "target_path"]);
+    assert_eq!(words_at(&move_file, ServerReach::Service), "write_local", "a path is on a disk");
+}
+
+#[test]
+fn an_event_without_guests_and_a_draft_to_nobody_tell_nobody() {
+    let sends_to = |name: &str, required: &[&str], optional: &[&str]| {
+        let mut input = schema_of(&[required, optional].concat());
+        input["required"] = json!(required);
+        let tool = ToolDescription { name, input: Some(&input), ..ToolDescription::default() };
+        let found = propose(&tool).sends_to;
+        found.iter().map(|at| at.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(sends_to("create_event", &["title", "start"], &["attendees"]), ["/attendees"]);
+    assert_eq!(sends_to("update_draft", &["draft_id"], &["to", "body"]), ["/to"]);
+    assert_eq!(sends_to("create_document", &["title"], &["folder_id"]), ["/folder_id"]);
+    for (name, required, optional) in [
+        ("create_event", &["title", "attendees"][..], &[][..]),
+        ("update_event", &["event_id"], &["attendees"]),
+        ("invite_to_event", &["title"], &["attendees"]),
+        ("send_letter", &["text"], &["cc"]),
+        ("share_document", &["title"], &["folder_id"]),
+    ] {
+        assert!(sends_to(name, required, optional).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn records_are_proposed_where_the_output_schema_shows_them() {
+    let record = json!({ "type": "object", "properties": { "id": {}, "title": {} } });
+    let list = json!({ "properties": { "notes": { "type": "array", "items": record } } });
+    let records = |name: &str, output: &Value| {
+        let tool = ToolDescription { name, output: Some(output), ..ToolDescription::default() };
+        propose(&tool).records.map(|found| (found.id, found.name.unwrap_or_default()))
+    };
+    let pair = |id: &str, name: &str| Some((id.to_owned(), name.to_owned()));
+    assert_eq!(records("create_note", &record), pair("id", ""));
+    assert_eq!(records("list_notes", &list), pair("id", "title"));
+    assert_eq!(records("update_note", &record), None, "it names a record that was there");
+    assert_eq!(records("create_note", &list), None);
+    assert_eq!(records("list_notes", &record), None);
+    assert_eq!(records("create_note", &json!({ "properties": { "title": {} } })), None);
+}
+
+#[test]
 fn a_second_verb_or_a_passive_that_writes_is_no_read() {
     let effects_of = |description| {
         let tool = ToolDescription { name: "get_data", description, ..ToolDescription::default() };
@@ -227,12 +322,17 @@ fn schema_of(names: &[&str]) -> Value {
 fn a_document_of_any_names_is_read_back_as_proposed() {
     let schema = schema("to,body");
     let mut all = BTreeMap::new();
-    for name in ["send_fax", "list\"faxes", "get\\time", "löschen", "frobnicate"] {
+    let output = json!({ "properties": { "id": {} } });
+    for name in [
+        "send_fax", "list\"faxes", "get\\time", "löschen", "frobnicate", "update_draft",
+        "create_note",
+    ] {
         let description = "Sends.\n[capabilities.\"x\"]\neffects = \"read_local\"";
         let tool = ToolDescription {
             name,
             description,
             input: Some(&schema),
+            output: Some(&output),
             ..ToolDescription::default()
         };
         all.insert(CapabilityId::parse(format!("s.{name}")).unwrap(), propose(&tool));
@@ -246,6 +346,8 @@ fn a_document_of_any_names_is_read_back_as_proposed() {
         let contract = &read.capabilities[&pattern];
         assert_eq!(contract.effects, Some(proposal.effects), "{text}");
         assert_eq!(contract.critical_arguments, proposal.critical_arguments);
+        assert_eq!(contract.sends_to, proposal.sends_to);
+        assert_eq!(contract.records, proposal.records);
         assert_eq!(contract.output, proposal.output);
     }
     assert!(text.contains("# effects: name `send`"));
@@ -256,11 +358,12 @@ fn terms_are_proposed_for_what_is_known_and_writes() {
     let propose =
         |name| propose(&ToolDescription { name, description: "", ..ToolDescription::default() });
     let id = |name: &str| CapabilityId::parse(name).unwrap();
-    let names = ["send_fax", "list_faxes", "pay_bill", "frobnicate", "create_note"];
+    let names = ["send_fax", "list_faxes", "pay_bill", "frobnicate", "create_note", "move_crate"];
     let all: BTreeMap<_, _> = names.iter().map(|name| (id(name), propose(name))).collect();
     let files = standing_approval_terms(&all, "owner");
     assert_eq!(files.keys().collect::<Vec<_>>(), ["external_send.toml", "payment.toml"]);
     assert!(files["payment.toml"].contains("capability = [\"pay_bill\"]"));
+    assert!(files["external_send.toml"].contains("capability = [\"send_fax\"]"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use weaver_text::split;
+use weaver_types::JsonPointer;
 
 use super::{ToolDescription, lexicon};
 
@@ -11,6 +12,10 @@ use super::{ToolDescription, lexicon};
 const MAX_DESCRIPTION: usize = 2_000;
 /// The maximum number of arguments that are read.
 const MAX_ARGUMENTS: usize = 256;
+
+/// Argument names for local paths.
+const PATH_ARGUMENTS: [&str; 8] =
+    ["path", "filename", "directory", "folder", "dir", "cwd", "filepath", "dirname"];
 
 /// The words of a tool.
 #[derive(Debug)]
@@ -25,6 +30,12 @@ pub(super) struct ToolText {
     pub(super) arguments: BTreeSet<String>,
     /// The words of argument names that are not paths.
     pub(super) non_path_arguments: BTreeSet<String>,
+    /// The words of each argument's name.
+    pub(super) argument_words: Vec<Vec<String>>,
+    /// Whether an argument is a path on a disk: `file_path`, and not `folder_id`.
+    pub(super) takes_path: bool,
+    /// The arguments that name who gets something.
+    pub(super) receivers: Vec<String>,
     /// The service that the first sentence names, if it names one.
     pub(super) service: Option<String>,
 }
@@ -39,13 +50,23 @@ impl ToolText {
         let sentences = sentences.map(split::words).filter(|words| !words.is_empty()).collect();
         let names = argument_names(tool.input).into_iter().take(MAX_ARGUMENTS);
         let (mut arguments, mut non_path_arguments) = (BTreeSet::new(), BTreeSet::new());
-        for words in names.map(|name| split::identifier(&name)) {
+        let (mut argument_words, mut receivers) = (Vec::new(), Vec::new());
+        for name in names {
+            let words = split::identifier(&name);
             let path = words.last().is_some_and(|last| matches!(last.as_str(), "path" | "paths"));
             if !path {
                 non_path_arguments.extend(words.iter().cloned());
             }
-            arguments.extend(words);
+            if names_receiver(&name, &words, tool.input) {
+                receivers.push(name);
+            }
+            arguments.extend(words.iter().cloned());
+            argument_words.push(words);
         }
+        let is_path = |words: &Vec<String>| {
+            words.last().is_some_and(|word| PATH_ARGUMENTS.contains(&lexicon::singular(word)))
+        };
+        let takes_path = argument_words.iter().any(is_path);
         let title = split::words(tool.title);
         Self {
             name: split::identifier(tool.name),
@@ -53,6 +74,9 @@ impl ToolText {
             sentences,
             arguments,
             non_path_arguments,
+            argument_words,
+            takes_path,
+            receivers,
             service,
         }
     }
@@ -61,6 +85,24 @@ impl ToolText {
     pub(super) fn nouns(&self) -> Vec<&str> {
         let first = self.sentences.first().into_iter().flatten();
         self.name.iter().chain(first).map(|word| lexicon::singular(word)).collect()
+    }
+
+    /// The words of the description's first sentence.
+    pub(super) fn first_sentence(&self) -> &[String] {
+        self.sentences.first().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The last word of each argument's name, in the singular: what the argument is.
+    pub(super) fn last_words(&self) -> impl Iterator<Item = &str> {
+        self.argument_words
+            .iter()
+            .filter_map(|words| words.last())
+            .map(|word| lexicon::singular(word))
+    }
+
+    /// Whether the name contains one of these words as it stands.
+    pub(super) fn names_verb(&self, verbs: &[&str]) -> bool {
+        self.name.iter().any(|word| verbs.contains(&word.as_str()))
     }
 
     /// Whether the name or the first sentence contains one of these singular nouns.
@@ -88,6 +130,30 @@ impl ToolText {
     pub(super) fn takes(&self, words: &[&str]) -> bool {
         self.arguments.iter().any(|word| words.contains(&lexicon::singular(word)))
     }
+}
+
+/// Whether an argument names who gets something, by its name, its format or its description.
+fn names_receiver(name: &str, words: &[String], schema: Option<&Value>) -> bool {
+    const RECEIVERS: [&str; 16] = [
+        "recipient", "receiver", "addressee", "cc", "bcc", "email", "mail", "sms", "phone",
+        "msisdn", "correo", "destinatario", "destinataire", "courriel", "empfaenger", "empfänger",
+    ];
+    let last = words.last().map(|word| lexicon::singular(word)).unwrap_or_default();
+    let is_email = |word: &String| matches!(word.as_str(), "email" | "mail" | "phone");
+    if RECEIVERS.contains(&last)
+        || matches!(last, "address" | "number") && words.iter().any(is_email)
+    {
+        return true;
+    }
+    let Some(member) = schema.and_then(|schema| schema.get("properties")?.get(name)) else {
+        return false;
+    };
+    let described = member.get("description").and_then(Value::as_str).unwrap_or_default();
+    let described = split::words(weaver_text::escape::truncate(described, MAX_DESCRIPTION));
+    let opening: Vec<&str> = described.iter().map(String::as_str).take(3).collect();
+    member.get("format").and_then(Value::as_str) == Some("email")
+        || matches!(opening[..], ["recipient", ..] | ["email" | "mail", "address", ..])
+        || matches!(opening[..], ["e", "mail", "address"])
 }
 
 /// The text with wrapped lines joined.
@@ -144,6 +210,87 @@ pub(super) fn all_property_names(schema: Option<&Value>) -> BTreeSet<&str> {
         }
     }
     found
+}
+
+/// An argument, or a member of one, as its schema declares it.
+pub(super) struct Argument<'s> {
+    pub(super) name: &'s str,
+    /// The words of its name.
+    pub(super) words: Vec<String>,
+    pub(super) at: JsonPointer,
+    /// How many arguments it lies in.
+    pub(super) depth: usize,
+    /// Whether a call has to give it; a member counts by the object that it lies in.
+    pub(super) required: bool,
+    schema: &'s Value,
+}
+
+impl Argument<'_> {
+    fn is_of_type(&self, kind: &str) -> bool {
+        match self.schema.get("type") {
+            Some(Value::Array(kinds)) => kinds.iter().any(|one| one == kind),
+            Some(one) => one == kind,
+            None => {
+                let any = self.schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+                any.into_iter().any(|one| one.get("type").is_some_and(|one| one == kind))
+            }
+        }
+    }
+
+    /// Whether it is a switch.
+    pub(super) fn is_boolean(&self) -> bool {
+        self.is_of_type("boolean")
+    }
+
+    /// Whether the schema lists its values.
+    pub(super) fn is_listed(&self) -> bool {
+        self.schema.get("enum").is_some()
+    }
+
+    /// Whether the schema declares members of it.
+    pub(super) fn has_members(&self) -> bool {
+        let of = |schema: &Value| schema.get("properties").is_some_and(Value::is_object);
+        of(self.schema) || self.schema.get("items").is_some_and(of)
+    }
+}
+
+/// All arguments and their members, each with its place. References are not followed.
+pub(super) fn all_arguments(schema: Option<&Value>) -> Vec<Argument<'_>> {
+    const MAX_DEPTH: usize = 4;
+    let mut found = Vec::new();
+    let mut left: Vec<(&Value, String, usize)> =
+        schema.into_iter().map(|schema| (schema, String::new(), 0)).collect();
+    while let Some((schema, at, depth)) = left.pop() {
+        let required = required_arguments(Some(schema));
+        let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        for (name, member) in members.take(MAX_ARGUMENTS) {
+            let place = format!("{at}{}", pointer_text(name));
+            let Ok(pointer) = JsonPointer::parse(&place) else { continue };
+            if depth < MAX_DEPTH && found.len() < MAX_ARGUMENTS {
+                let below = depth.saturating_add(1);
+                left.push((member, place.clone(), below));
+                left.extend(member.get("items").map(|items| (items, format!("{place}/*"), below)));
+            }
+            found.push(Argument {
+                name,
+                words: split::identifier(name),
+                at: pointer,
+                depth,
+                required: required.contains(name),
+                schema: member,
+            });
+        }
+    }
+    found
+}
+
+/// The place of an argument with this name.
+pub(super) fn pointer(name: &str) -> Option<JsonPointer> {
+    JsonPointer::parse(&pointer_text(name)).ok()
+}
+
+fn pointer_text(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// The required arguments. If the schema does not say, all arguments without a default.

@@ -45,6 +45,22 @@ pub(super) fn name_sense(word: &str, next: Option<&String>) -> Option<Sense> {
     plain.or_else(|| of(&VAGUE_VERBS).map(Sense::VagueVerb))
 }
 
+/// Whether a name says by a plain verb that something is written, made or sent.
+pub(super) fn names_plain_write(name: &[String]) -> bool {
+    let writes =
+        |action| matches!(action, ToolAction::Write | ToolAction::AddToOwnData | ToolAction::Send);
+    name.iter().enumerate().any(|(at, word)| {
+        let next = name.get(at.saturating_add(1));
+        match name_sense(word, next) {
+            Some(Sense::Verb(action)) => writes(action),
+            Some(Sense::VerbOrNoun(action)) => at == 0 && writes(action),
+            // What is closed can be opened again.
+            Some(Sense::VagueVerb(_)) => at == 0 && word == "close",
+            None => false,
+        }
+    })
+}
+
 /// The sense of a word in a description, in any form of the verb.
 pub(super) fn description_sense(word: &str, next: Option<&String>) -> Option<Sense> {
     match word {
@@ -115,7 +131,12 @@ pub(super) fn passive_action(sentence: &[String], position: usize) -> Option<Too
         "be" => before(auxiliary.saturating_add(1)) == Some("will"),
         _ => false,
     };
-    if !is_passive {
+    // `The mails are marked as read`: that is what reading does.
+    let after = |count: usize| sentence.get(position.saturating_add(count)).map(String::as_str);
+    let marks_read = matches!(sentence.get(position).map(String::as_str), Some("marked"))
+        && after(1) == Some("as")
+        && matches!(after(2), Some("read" | "seen" | "viewed"));
+    if !is_passive || marks_read {
         return None;
     }
     let start = position.saturating_sub(auxiliary);

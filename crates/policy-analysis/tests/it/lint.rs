@@ -156,6 +156,36 @@ fn a_role_that_no_approver_carries_is_reported() {
     assert_eq!(of(LintCode::NobodyCanRelease), ["rule `three`"], "{all:?}");
 }
 
+/// The separation of duties hangs on the principals of an approver: a misspelt one lets the approver
+/// release their own calls.
+#[test]
+fn an_approver_whose_principals_name_nobody_is_reported() {
+    let key = |seed| weaver_types::signature::SigningKey::from_seed([seed; 32]).public();
+    let head = "trust = 900\nclearance = \"confidential\"\n";
+    let approver = |name: &str, seed: u8, rest: &str| {
+        format!("[approvers.{name}]\nkey = \"{}\"\n{head}{rest}\n", key(seed))
+    };
+    let keys = approver("bob", 1, "principals = [\"dve1\"]")
+        + &approver("eve", 2, "principals = [\"dev1\", \"corp:8f3\"]")
+        + &approver("cleo", 3, "")
+        + &approver("dev2", 4, "");
+    let issuer = "[issuers.corp]\nissuer = \"https://login.example\"\n\
+        jwks_uri = \"https://login.example/k\"\ngroups = { ops = [\"a\"] }\n";
+    let of = |policy: &str, code| {
+        let all = found(&load(policy, "", &keys).unwrap());
+        let places = all.into_iter().filter(|(found, _)| *found == code).map(|(_, place)| place);
+        places.collect::<Vec<_>>()
+    };
+    let team = format!("[principals.dev1]\n[principals.dev2]\n{issuer}");
+    assert_eq!(of(&team, LintCode::UnknownApproverPrincipal), ["approver `bob`"]);
+    assert_eq!(of(&team, LintCode::ApproverWithoutPrincipals), ["approver `cleo`"]);
+    let without_issuer = "[principals.dev1]\n[principals.dev2]\n";
+    let unknown = ["approver `bob`", "approver `eve`"];
+    assert_eq!(of(without_issuer, LintCode::UnknownApproverPrincipal), unknown);
+    let alone = of("[principals.dev1]\n", LintCode::ApproverWithoutPrincipals);
+    assert!(alone.is_empty(), "the only principal: {alone:?}");
+}
+
 /// A role that nothing asks for neither gives nor takes anything: who has it and nothing else has all
 /// that the rules allow to everybody.
 #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use weaver_policy_analysis::propose::{ContractProposal, ToolDescription, propose};
+use weaver_policy_analysis::propose::{ContractProposal, ServerReach, ToolDescription, propose};
 use weaver_types::{Confidentiality, Effects, Integrity, SensitivityTag, SinkKind};
 
 /// The servers of the interoperability suite, and what else people start with.
@@ -70,12 +70,10 @@ impl Score {
             };
             let (server, name) = id.split_once('.').unwrap();
             if servers(server) {
-                score.count(
-                    line,
-                    &propose(&ToolDescription::from_json(&tools(server)[name])),
-                    effects,
-                    sink,
-                );
+                let tools = tools(server);
+                let reach = ServerReach::of(tools.values());
+                let tool = ToolDescription::from_json(&tools[name]).with_server(reach);
+                score.count(line, &propose(&tool), effects, sink);
             }
         }
         score

@@ -45,6 +45,14 @@ pub(super) fn find_key_owner<'k>(keys: &'k Keys, id: &KeyId) -> Result<KeyOwner<
         .ok_or_else(unknown)
 }
 
+impl Keys {
+    /// The name of the approver who owns this key.
+    #[must_use]
+    pub fn approver_of(&self, key: &KeyId) -> Option<&str> {
+        find_key_owner(self, key).ok().map(|owner| owner.name)
+    }
+}
+
 /// Requires that the keys document has not expired, and that the key was valid when it signed and
 /// is valid now. Checking both times means that a key cannot be used after its end by dating a
 /// signature back, and that ending a key also voids its old signatures.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::signature::{DocumentKind, Envelope, SignatureError, SigningKey};
-use weaver_types::{Digest, LogId, PrincipalId, StandingApprovalId, Tenant, Timestamp};
+use weaver_types::{Digest, KeyId, LogId, PrincipalId, StandingApprovalId, Tenant, Timestamp};
 
 use super::approver_checks::{KeyOwner, find_key_owner, is_requester, key_id, require_valid_key};
 use super::grantor::{Grantor, require_quorum};
@@ -200,6 +200,28 @@ impl StandingApprovalState {
             return Err(Rejection::Revoked);
         }
         if self.uses_left() == 0 { Err(Rejection::UsedUp) } else { Ok(()) }
+    }
+
+    /// The keys that signed it, in their order.
+    pub fn signing_keys(&self) -> impl Iterator<Item = &KeyId> {
+        self.signed.envelopes.iter().map(Envelope::key)
+    }
+
+    /// Why its signatures release no call of this principal; without one, no call of anybody.
+    /// Nothing else of it is checked: see [`StandingApprovalState::release`].
+    ///
+    /// # Errors
+    /// [`Rejection`]: a key is unknown or not valid, or too few of its signers, besides the
+    /// requester, have the required authority.
+    pub fn check_signers(
+        &self,
+        keys: &Keys,
+        bounds: &StandingApprovalBounds,
+        requester: Option<&PrincipalId>,
+        now: Timestamp,
+    ) -> Result<(), Rejection> {
+        let people = verify_grantors(keys, &self.verified, &self.signed, now, requester)?;
+        require_quorum(&people, &bounds.authority)
     }
 
     /// Releases this call, at the time of the query. Every signature is checked again under the

@@ -116,7 +116,8 @@ fn apply_fields(
     }
     if draft.critical_arguments.is_empty() {
         let sink = draft.sink.unwrap_or_else(|| draft.effects.strictest_sink());
-        draft.critical_arguments = critical::arguments(draft.input_schema.as_deref(), sink);
+        draft.critical_arguments =
+            critical::tool_arguments(draft.id.as_str(), draft.input_schema.as_deref(), sink);
     }
     apply_output_label(draft, contract.output);
     Ok(())

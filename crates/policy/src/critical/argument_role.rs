@@ -18,6 +18,8 @@ pub enum ArgumentRole {
     Account,
     /// An amount.
     Amount,
+    /// How many of something.
+    Quantity,
     /// Something that identifies one object among others.
     Identifier,
     /// A secret that grants access.
@@ -33,7 +35,7 @@ pub enum ArgumentRole {
 }
 
 /// The words that indicate each role. The last such word of a name decides.
-const ROLE_WORDS: [(ArgumentRole, &[&str]); 11] = [
+const ROLE_WORDS: [(ArgumentRole, &[&str]); 12] = [
     (
         ArgumentRole::Recipient,
         &[
@@ -74,10 +76,8 @@ const ROLE_WORDS: [(ArgumentRole, &[&str]); 11] = [
         ],
     ),
     (ArgumentRole::Account, &["account", "iban", "bic", "swift", "card", "wallet", "routing"]),
-    (
-        ArgumentRole::Amount,
-        &["amount", "price", "sum", "total", "fee", "cost", "quantity", "payment"],
-    ),
+    (ArgumentRole::Amount, &["amount", "price", "sum", "total", "fee", "cost", "payment"]),
+    (ArgumentRole::Quantity, &["quantity", "qty", "pieces", "seat", "nights"]),
     (
         ArgumentRole::Identifier,
         &["id", "uuid", "guid", "key", "reference", "ref", "number", "no", "code", "sku", "slug"],

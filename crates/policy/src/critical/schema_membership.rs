@@ -49,6 +49,34 @@ pub(crate) enum SchemaMembership {
 /// like) count together: a name that one of them declares is declared.
 pub(crate) fn schema_membership(schema: &Value, at: &[PathStep<'_>]) -> SchemaMembership {
     let Some(root) = schema.as_object() else { return SchemaMembership::Undeclared };
+    schemas_at(root, at).0
+}
+
+/// Whether the schema lists this value among the choices of an argument at this path, or as its
+/// default (`enum`, `const`, `default`).
+pub(crate) fn schema_allows(schema: &Value, at: &[PathStep<'_>], value: &Value) -> SchemaChoice {
+    let Some(root) = schema.as_object() else { return SchemaChoice::default() };
+    let schemas = schemas_at(root, at).1;
+    let one = |key: &str| schemas.iter().any(|schema| schema.get(key) == Some(value));
+    let listed = schemas.iter().filter_map(|schema| schema.get("enum").and_then(Value::as_array));
+    let is_choice = one("const") || listed.flatten().any(|choice| choice == value);
+    SchemaChoice { is_choice, is_default: one("default") }
+}
+
+/// What a schema says of a value.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SchemaChoice {
+    /// Whether it is one of the listed choices.
+    pub(crate) is_choice: bool,
+    /// Whether it is the default.
+    pub(crate) is_default: bool,
+}
+
+/// How a path is declared, and the schemas of the value there.
+fn schemas_at<'s>(
+    root: &'s Map<String, Value>,
+    at: &[PathStep<'_>],
+) -> (SchemaMembership, Vec<&'s Map<String, Value>>) {
     let mut found = SchemaMembership::Declared;
     let mut schemas = alternatives(root, [root]);
     for (index, step) in at.iter().enumerate() {
@@ -75,7 +103,7 @@ pub(crate) fn schema_membership(schema: &Value, at: &[PathStep<'_>]) -> SchemaMe
         }
         schemas = alternatives(root, next.into_iter().filter_map(Value::as_object));
     }
-    found
+    (found, schemas)
 }
 
 /// These schemas and, transitively, their combined and referenced subschemas.

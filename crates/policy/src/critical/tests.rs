@@ -26,6 +26,7 @@ fn names_tell_what_an_argument_is_for() {
         ("iban", ArgumentRole::Account),
         ("newPassword", ArgumentRole::Secret),
         ("totalAmount", ArgumentRole::Amount),
+        ("quantity", ArgumentRole::Quantity),
         ("startTime", ArgumentRole::Time),
         ("message_body", ArgumentRole::Text),
         ("hotel", ArgumentRole::Other),
@@ -293,4 +294,50 @@ fn plurals_and_joined_words_have_the_role_of_their_word() {
     ] {
         assert_eq!(argument_role(name), role, "{name}");
     }
+}
+
+#[test]
+fn the_words_of_the_tool_say_which_argument_is_its_object() {
+    let (send, pay) = (SinkKind::ExternalSend, SinkKind::Payment);
+    let (grant, destroy) = (SinkKind::Credential, SinkKind::Destructive);
+    for (id, sink, names, required, critical) in [
+        ("ops.pay_order", pay, "order note", "", "/order"),
+        ("ops.cancel_order", pay, "order shop", "", "/order /shop"),
+        ("ops.delete_message", destroy, "channel message", "", "/channel /message"),
+        ("ops.delete_page", destroy, "page limit", "", "/page"),
+        ("ops.delete_by_query", destroy, "index query", "query", "/index /query"),
+        ("ops.delete_by_query", destroy, "index query", "", "/index /query"),
+        ("ops.delete_rows", destroy, "index query", "", "/index"),
+        ("ops.delete_rows", destroy, "index query", "query", "/index /query"),
+        ("ops.grant_role", grant, "user role_type until", "", "/role_type /until /user"),
+        ("ops.set_user_permission", grant, "user permission", "", "/permission /user"),
+        ("forge.update_repository", grant, "repo visibility status", "", "/repo /visibility"),
+        ("ops.add_key", grant, "title content", "title content", "/content"),
+        ("ops.run", grant, "body", "body", "/body"),
+        ("ops.buy_tickets", pay, "event count", "count", "/count /event"),
+        ("ops.post_comment", grant, "user comment", "comment", "/user"),
+        ("docs.share_document", send, "document email", "", "/document /email"),
+        ("docs.share_note", send, "note email", "", "/email /note"),
+        ("docs.share_page", send, "page email", "", "/email /page"),
+        ("mail.forward_message", send, "message to", "", "/message /to"),
+        ("mail.send_report", send, "report to", "", "/report /to"),
+        ("desk.apply_macro", send, "macro ticket_id", "", "/macro /ticket_id"),
+        ("chat.send_message", send, "message to", "", "/to"),
+        ("cal.create_event", send, "event to", "", "/to"),
+        ("forge.add_comment", send, "comment to", "", "/to"),
+        ("shop.order", pay, "quantity title", "", "/quantity"),
+    ] {
+        let mut schema = texts(&names.split(' ').collect::<Vec<_>>());
+        schema["required"] = required.split_whitespace().collect();
+        let found = tool_arguments(id, Some(&schema), sink);
+        let found: Vec<&str> = found.iter().map(JsonPointer::as_str).collect();
+        assert_eq!(found.join(" "), critical, "{id} {names}");
+    }
+    let items =
+        json!({ "properties": { "items": { "items": { "properties": { "count": {} } } } } });
+    assert_eq!(found(items, pay), ["/items/*/count"]);
+    let manner = json!({ "properties": {
+        "protocol": { "enum": ["tcp", "udp"] }, "method": {}, "tier": { "enum": ["a", "b"] },
+    } });
+    assert_eq!(found(manner, grant), ["/method", "/tier"], "a listed way to do the same is free");
 }

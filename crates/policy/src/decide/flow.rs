@@ -10,6 +10,7 @@
 mod masked_values;
 mod provenance_check;
 mod receiver_search;
+mod value_context;
 
 use std::borrow::Cow;
 

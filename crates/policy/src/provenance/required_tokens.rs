@@ -59,11 +59,76 @@ impl RequiredTokens {
             ArgumentRole::Amount => Self::any_of(
                 values::number(&text).map(|key| ValueToken::new(ValueClass::Amount, key)),
             ),
+            ArgumentRole::Quantity => Self::any_of(
+                values::number(&text).map(|key| ValueToken::new(ValueClass::Count, key)),
+            ),
             ArgumentRole::Text => Self::for_phrase(&text),
             ArgumentRole::Time => Self::for_time(&text),
             _ if text.contains('@') && !text.starts_with('@') => Self::for_addresses(&text),
-            role => Self::any_of(tokens_by_role(role, name, &text)),
+            // A day is one, whatever its argument is called.
+            _ if values::day(&text).is_some() => Self::for_time(&text),
+            role => Self::any_of(tokens_by_role(role, name, raw_text(value).unwrap_or(&text))),
         }
+    }
+
+    /// The tokens required for the value of an argument that names the object of its tool, whatever
+    /// else its name sounds like.
+    pub(crate) fn for_object(name: &str, value: &Value) -> Self {
+        let number = value.is_number().then(|| value.to_string());
+        let Some(text) = raw_text(value).or(number.as_deref()) else { return Self::default() };
+        if text.contains('@') && !text.starts_with('@') {
+            return Self::for_addresses(text);
+        }
+        let mut tokens = tokens_by_role(ArgumentRole::Identifier, name, text);
+        let words = values::words(text);
+        if (MIN_PHRASE_WORDS..=GRAM).contains(&words.len()) {
+            tokens.push(ValueToken::new(ValueClass::Phrase, words.join(" ")));
+        }
+        Self::any_of(tokens)
+    }
+
+    /// The tokens of which one vouches for a choice that the schema lists: its words, in the forms
+    /// that a person uses (`closed` for `close`).
+    pub(crate) fn for_choice(text: &str) -> Self {
+        let base = split::identifier(text).join(" ");
+        let stem = base.strip_suffix("ed").or_else(|| base.strip_suffix('d')).unwrap_or(&base);
+        let forms = ["", "s", "d", "ed", "es", "ing"].map(|end| format!("{base}{end}"));
+        let mut forms: Vec<String> = forms.into();
+        if base.len() > 3 {
+            forms.extend([stem.to_owned(), format!("{stem}e")]);
+        }
+        forms.retain(|form| !form.is_empty());
+        Self::any_of(forms.into_iter().map(|form| ValueToken::new(ValueClass::Phrase, form)))
+    }
+
+    /// The tokens of which one vouches for a name beside a word of the tool: `the garage` for
+    /// `unlock_door` where the user said "unlock the garage".
+    pub(crate) fn for_tool_object<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> Self {
+        let whole = values::words(text).join(" ");
+        if whole.is_empty() || values::has_signs(text) {
+            return Self::any_of([]);
+        }
+        let named = |word| ValueToken::new(ValueClass::Cued, values::cued_name(word, &whole));
+        Self::any_of(words.map(named))
+    }
+
+    /// The tokens that say that a text is a sentence, a line or a quotation as a whole.
+    pub(crate) fn for_whole_quotation(text: &str) -> Self {
+        let edges = values::edge_tokens(&values::words(text));
+        Self { groups: edges.into_iter().map(|edge| vec![edge]).collect() }
+    }
+
+    /// Whether some group is vouched for only by words that the user merely quoted or denied.
+    pub(crate) fn is_merely_mentioned(
+        &self,
+        vouched: &dyn Fn(&ValueToken) -> Option<ValueOrigin>,
+    ) -> bool {
+        self.groups.iter().any(|group| {
+            let of = |token: &ValueToken| vouched(token).map(|origin| (origin, token.class));
+            let best = group.iter().filter_map(of).min();
+            // Results have no phrases, so these are from a text of the user.
+            best.is_some_and(|best| best == (ValueOrigin::Trusted, ValueClass::Phrase))
+        })
     }
 
     /// The tokens required for a value of a call in which no argument names a receiver, so the
@@ -141,8 +206,25 @@ impl RequiredTokens {
     }
 }
 
+fn raw_text(value: &Value) -> Option<&str> {
+    value.as_str().filter(|text| !text.trim().is_empty())
+}
+
 /// The alternative tokens for a value that is not an address, amount, secret or text.
-fn tokens_by_role(role: ArgumentRole, name: &str, text: &str) -> Vec<ValueToken> {
+fn tokens_by_role(role: ArgumentRole, name: &str, raw: &str) -> Vec<ValueToken> {
+    let text = raw.trim_matches(' ');
+    let home = role == ArgumentRole::Path && text.starts_with(['~', '.']);
+    let number = values::number(text).is_some() || values::account(text).is_some();
+    if values::has_signs(text) && !home && !number {
+        // The name without the signs is another one.
+        let mut out = vec![ValueToken::new(ValueClass::Name, text.to_lowercase())];
+        out.extend(
+            values::identifier(text)
+                .filter(|key| key == text)
+                .map(|key| ValueToken::new(ValueClass::Identifier, key)),
+        );
+        return out;
+    }
     if let Some(url) =
         values::url(text).filter(|_| role != ArgumentRole::Path || text.contains("://"))
     {
@@ -178,6 +260,9 @@ fn tokens_by_role(role: ArgumentRole, name: &str, text: &str) -> Vec<ValueToken>
         split::identifier(name).iter().filter(|cue| !GENERIC_NAME_WORDS.contains(&cue.as_str()))
     {
         add(ValueClass::Cued, Some(values::cued_name(cue, &whole)));
+        // `the user lena` names the `username`.
+        let short = cue.strip_suffix("name").filter(|short| !short.is_empty());
+        add(ValueClass::Cued, short.map(|short| values::cued_name(short, &whole)));
     }
     out
 }

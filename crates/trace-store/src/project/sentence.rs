@@ -17,6 +17,7 @@ pub(super) fn sentences(facts: &EventFacts) -> Vec<(StoryAspect, String)> {
     }
     match kind {
         EventKind::RunStarted => vec![(StoryAspect::Run, run(facts))],
+        EventKind::RunReplaced => vec![(StoryAspect::Run, replacement(facts))],
         EventKind::Routed => vec![(StoryAspect::Shortlist, shortlist(facts))],
         EventKind::Refused => {
             let asked_for = facts.text(&["arguments", "text"]);
@@ -31,6 +32,13 @@ pub(super) fn sentences(facts: &EventFacts) -> Vec<(StoryAspect, String)> {
         EventKind::SignalRaised => {
             vec![(StoryAspect::Signal, format!("signals: {}", kinds(facts)))]
         }
+        EventKind::ClientAdded | EventKind::ClientRotated | EventKind::ClientRemoved => {
+            vec![(StoryAspect::Other, client_token(kind, facts))]
+        }
+        EventKind::GatewayEnded => {
+            let why = text_or_unknown(facts, &["fields", "reason"]);
+            vec![(StoryAspect::Other, format!("the gateway ended: {why}"))]
+        }
         _ if facts.request().is_some() => vec![(StoryAspect::Approval, approval(kind, facts))],
         _ => vec![(StoryAspect::Other, kind.to_string())],
     }
@@ -43,12 +51,36 @@ fn text_or_unknown<'f>(facts: &'f EventFacts, path: &[&str]) -> &'f str {
 fn run(facts: &EventFacts) -> String {
     let intent = facts.text(&["intent"]).map(|intent| format!(", for: {intent}"));
     let client = facts.client().map(|client| format!(" of {client}")).unwrap_or_default();
+    let token = facts.http_client().map(|name| format!(" (client token {name})"));
     format!(
-        "the run of {} through agent {}{client} in mode {}{}",
+        "the run of {}{} through agent {}{client} in mode {}{}",
         text_or_unknown(facts, &["principal"]),
+        token.unwrap_or_default(),
         text_or_unknown(facts, &["run_agent"]),
         text_or_unknown(facts, &["safety_mode"]),
         intent.unwrap_or_default()
+    )
+}
+
+fn client_token(kind: EventKind, facts: &EventFacts) -> String {
+    let field = |name: &str| facts.text(&["fields", name]);
+    let what = match kind {
+        EventKind::ClientAdded => "was made",
+        EventKind::ClientRotated => "was replaced",
+        _ => "was taken back",
+    };
+    let (name, principal) = (field("name").unwrap_or("?"), field("principal").unwrap_or("?"));
+    let by = field("by").map(|by| format!(" by {by}")).unwrap_or_default();
+    let until = field("expires").map(|end| format!(", until {end}")).unwrap_or_default();
+    let why = field("reason").map(|why| format!(": {why}")).unwrap_or_default();
+    format!("the token of client {name}, as {principal}, {what}{by}{until}{why}")
+}
+
+fn replacement(facts: &EventFacts) -> String {
+    format!(
+        "in place of run {}, with the strictest label: {}",
+        text_or_unknown(facts, &["replaces"]),
+        text_or_unknown(facts, &["problem"])
     )
 }
 
@@ -239,7 +271,8 @@ fn approval(kind: EventKind, facts: &EventFacts) -> String {
             format!("{what}{by}{quorum}{waited}{words}")
         }
         EventKind::ApprovalRejected => {
-            format!("a signed file did not count ({}){detail}", text_or_unknown(facts, &["code"]))
+            let code = text_or_unknown(facts, &["code"]);
+            format!("a signed file{by} did not count ({code}){detail}")
         }
         _ => {
             let what = kind.as_str().rsplit('.').next().unwrap_or_default().to_owned();

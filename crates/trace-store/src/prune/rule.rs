@@ -15,11 +15,14 @@ use crate::prepare::PreparedBatch;
 /// policy count the calls of the last hour in the log.
 pub const INTENT_AGE: i64 = 3_600_000_000;
 
-/// Whether payloads of this kind are never pruned: they record what was pruned, which keys sign,
-/// and which documents were in force.
+/// Whether payloads of this kind are never pruned: they record what was pruned, what that had
+/// changed in a run, which keys sign, and which documents were in force.
 #[must_use]
 pub fn is_never_pruned(kind: EventKind) -> bool {
-    matches!(kind, EventKind::Pruned | EventKind::LogKey | EventKind::PolicyLoaded)
+    matches!(
+        kind,
+        EventKind::Pruned | EventKind::RunRestated | EventKind::LogKey | EventKind::PolicyLoaded
+    )
 }
 
 /// What the rules need to read from a store.

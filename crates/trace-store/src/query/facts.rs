@@ -155,8 +155,18 @@ impl EventFacts {
     /// The name of the MCP client whose run starts here, as the client gave it.
     #[must_use]
     pub fn client(&self) -> Option<String> {
+        self.metadata("client")
+    }
+
+    /// The name of the gateway's client over HTTP, whose token the run's calls came with.
+    #[must_use]
+    pub fn http_client(&self) -> Option<String> {
+        self.metadata("http_client")
+    }
+
+    fn metadata(&self, name: &str) -> Option<String> {
         let metadata: Value = serde_json::from_str(self.text(&["metadata", "text"])?).ok()?;
-        metadata.get("client")?.as_str().map(str::to_owned)
+        metadata.get(name)?.as_str().map(str::to_owned)
     }
 
     /// The agents of the event: of the run, and of the principal.

@@ -9,10 +9,14 @@ use weaver_types::ledger::{
 };
 use weaver_types::{EventKind, Tenant, Timestamp};
 
+use super::pruned_runs::{PrunedRuns, run_change};
 use super::rule::age;
 use super::{Retention, RetentionError, position};
 use crate::entry::EventHeader;
-use crate::prune::{PruneReason, PruningNote, protecting_records};
+use crate::prune::{
+    MAX_RESTATED_CHANGE, PruneReason, PruningNote, PruningNoteError, protecting_records,
+    size_of_change,
+};
 
 /// Events read at once: at most 16 MiB of payloads.
 const PAGE: usize = 64;
@@ -20,6 +24,9 @@ const PAGE: usize = 64;
 const MAX_STEP_EVENTS: u64 = 8_192;
 /// The most bytes of payloads that one step removes, not counting its last event.
 const MAX_STEP_BYTES: u64 = 16 * 1024 * 1024;
+/// The most runs of which one step prunes, not counting those of its last page. Each takes an event
+/// of its own, or more where its changes are long, and a batch has a limit of events.
+const MAX_STEP_RUNS: usize = 640;
 
 /// A pass over the log under a [`Retention`], as of one point in time.
 ///
@@ -84,6 +91,7 @@ pub struct SweepStep {
     pruned: BTreeMap<u64, PruneReason>,
     bytes: u64,
     kept: BTreeMap<u64, String>,
+    runs: PrunedRuns,
     first: u64,
     next: u64,
     /// The place of its pass in the sweep.
@@ -132,6 +140,12 @@ impl SweepStep {
             let payload = PruningNote::new(seqs, reason, sweep.by.as_str())?.to_bytes()?.into();
             let (kind, at) = (EventKind::Pruned, sweep.now);
             batch = batch.with_event(NewEvent { kind, at, run: None, call: None, payload });
+        }
+        for (run, restatement) in self.runs.restatements() {
+            let (kind, at, run) = (EventKind::RunRestated, sweep.now, Some(run.clone()));
+            let bytes = restatement.to_bytes();
+            let payload = bytes.ok_or(PruningNoteError::Form)?.into();
+            batch = batch.with_event(NewEvent { kind, at, run, call: None, payload });
         }
         Ok(batch)
     }
@@ -203,6 +217,7 @@ impl RetentionSweep {
             && self.at < self.end
             && step.examined < MAX_STEP_EVENTS
             && step.bytes < MAX_STEP_BYTES
+            && step.runs.len() < MAX_STEP_RUNS
         {
             let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
             let left_in_batch = MAX_BATCH_PRUNE - step.pruned.len();
@@ -242,15 +257,25 @@ impl RetentionSweep {
         header: &EventHeader,
         step: &mut SweepStep,
     ) -> Result<(), RetentionError> {
+        step.runs.note_event(header);
         let Some(bytes) = &event.payload else { return Ok(()) };
         let payload = canonical::parse(bytes, Profile::Record)
             .map_err(|_| damaged(event.seq, "its payload is not JSON"))?;
         let Some(reason) = self.retention.due_reason(header, &payload, self.now) else {
             return Ok(());
         };
+        let change = run_change(&payload);
+        let is_too_long =
+            change.as_ref().is_some_and(|change| size_of_change(change) > MAX_RESTATED_CHANGE);
         match protecting_record(ledger, tenants, header, &payload)? {
             Some(key) => self.keep(step, event.seq, format!("the record {key} stands")),
+            None if is_too_long => {
+                step.kept.insert(event.seq, "its run cannot be compared without it".to_owned());
+            }
             None => {
+                if let Some(run) = &header.run {
+                    step.runs.add(run, event.seq, change);
+                }
                 step.pruned.insert(event.seq, reason);
                 step.bytes = step.bytes.saturating_add(bytes.len().try_into().unwrap_or(0));
             }
@@ -260,6 +285,7 @@ impl RetentionSweep {
 
     fn keep(&mut self, step: &mut SweepStep, seq: u64, why: String) {
         step.pruned.remove(&seq);
+        step.runs.remove(seq);
         step.kept.insert(seq, why);
         if let Some(pass) = self.passes.get_mut(step.pass) {
             pass.revisit_from(seq);

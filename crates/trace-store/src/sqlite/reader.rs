@@ -10,7 +10,7 @@ use weaver_types::ledger::{LedgerError, Namespace, Record, StoredEvent, TreeHead
 
 use super::source::SnapshotSource;
 use super::statement::enable_stable_query_plans;
-use super::{error_mapping, events, rows, schema};
+use super::{error_mapping, events, read_only_copy, rows, schema};
 
 /// How long a reader waits while another connection recovers the file.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -24,6 +24,11 @@ impl SnapshotReader {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db =
             Connection::open_with_flags(path, flags).map_err(|e| error_mapping::from_sql(&e))?;
+        Self::new(db)
+    }
+
+    /// Uses a connection that only reads.
+    pub(super) fn new(db: Connection) -> Result<Self, LedgerError> {
         db.busy_timeout(BUSY_TIMEOUT)
             .and_then(|()| {
                 db.execute_batch("PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF")
@@ -47,6 +52,12 @@ impl SnapshotReader {
     }
 }
 
+/// A reader, and whether its file is empty. The first read shows whether the file can be read.
+fn with_is_new(snapshots: SnapshotReader) -> Result<(SnapshotReader, bool), LedgerError> {
+    let is_new = snapshots.with(schema::is_new)?;
+    Ok((snapshots, is_new))
+}
+
 /// Reads a ledger file, also while another process writes it. It takes no lock that a writer waits
 /// for. To follow the log, repeatedly request the events after the last one seen.
 pub struct Reader {
@@ -58,11 +69,22 @@ impl Reader {
     ///
     /// # Errors
     /// [`LedgerError::Damaged`] when it is no ledger, [`LedgerError::Newer`] when its format is
-    /// newer, [`LedgerError::Failed`] when it cannot be opened. The folder must be writable for
-    /// this user when no writer is running, since SQLite keeps its shared memory there.
+    /// newer, [`LedgerError::Failed`] when it cannot be opened. Where SQLite cannot keep its shared
+    /// memory beside the file, as in a read-only folder, the file is read as one that does not
+    /// change; this is refused while a writer holds its lock.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
-        let snapshots = SnapshotReader::open(path.as_ref())?;
-        if snapshots.with(schema::is_new)? {
+        let path = path.as_ref();
+        let shared = SnapshotReader::open(path);
+        let (snapshots, is_new) = match shared.and_then(with_is_new) {
+            // What fails in the same way there is reported as it failed first.
+            Err(error) if matches!(error, LedgerError::Failed(_)) => read_only_copy::open(path)
+                .and_then(|snapshots| snapshots.map(with_is_new).transpose())
+                .ok()
+                .flatten()
+                .ok_or(error)?,
+            opened => opened?,
+        };
+        if is_new {
             return Err(LedgerError::Damaged("the file is empty; it holds no ledger yet".into()));
         }
         Ok(Self { snapshots: Arc::new(snapshots) })

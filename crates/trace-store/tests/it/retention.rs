@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use serde_json::json;
 use weaver_trace_store::MemoryLedger;
-use weaver_trace_store::prune::{PruneReason, PruningNote};
+use weaver_trace_store::prune::{PruneReason, PruningNote, RunRestatement};
 use weaver_trace_store::retention::{
     MIN_AGE, MinimumRetention, Retention, RetentionError, RetentionRule, RetentionSweep, SweepStep,
     SweepTally,
@@ -17,7 +18,7 @@ use weaver_types::ledger::{
     Batch, CommitTicket, Durability, Ledger, LedgerError, Namespace, NewEvent, Record, RecordKey,
     RecordWrite, StoredEvent, TreeHead,
 };
-use weaver_types::{CallId, EventKind, PrincipalId, Tenant, Timestamp};
+use weaver_types::{CallId, EventKind, PrincipalId, RunId, Tenant, Timestamp};
 
 use crate::support::{memory, open};
 
@@ -129,6 +130,77 @@ fn a_tag_rule_finds_tags_and_kinds_can_be_kept() {
     // The intent was too young, so the sweep comes back to it.
     let (tally, _) = sweep(&ledger, &retention, 10);
     assert_eq!((pruned(&ledger), tally.total()), (vec![0, 2], 1));
+}
+
+/// The events of a run: what each says, and whether it ends the run.
+fn run_event(run: &str, kind: EventKind, payload: serde_json::Value) -> Batch {
+    let mut batch = said(0, kind, &payload.to_string());
+    batch.events[0].run = Some(RunId::parse(run).unwrap());
+    batch
+}
+
+/// What the log restates: the run, and its changes.
+fn restated(ledger: &dyn Ledger) -> Vec<(String, serde_json::Value)> {
+    let events = ledger.events(0, 1_000).unwrap();
+    let header = |event: &StoredEvent| -> serde_json::Value {
+        serde_json::from_slice(&event.header).unwrap()
+    };
+    let events = events.iter().filter(|event| header(event)["type"] == "run.restated");
+    events
+        .map(|event| {
+            let payload = event.payload.as_ref().unwrap();
+            let changes = RunRestatement::parse(payload).unwrap().into_changes();
+            (header(event)["run"].as_str().unwrap().to_owned(), json!(changes))
+        })
+        .collect()
+}
+
+#[test]
+fn what_is_pruned_of_a_run_that_goes_on_is_restated() {
+    let ledger = memory();
+    let one = json!({ "run": { "denials": 1 }, "principal": "ann" });
+    append(&ledger, run_event("run_1", EventKind::RunStarted, json!({ "run": "text" })));
+    append(&ledger, run_event("run_1", EventKind::Refused, one.clone()));
+    append(&ledger, run_event("run_2", EventKind::Refused, one.clone()));
+    append(&ledger, run_event("run_2", EventKind::RunFinished, one.clone()));
+    append(&ledger, run_event("run_3", EventKind::RunFinished, one.clone()));
+    append(&ledger, run_event("run_3", EventKind::Refused, one));
+    let (_, steps) = sweep(&ledger, &by_age(1), 2);
+    assert_eq!(steps[0].pruned().len(), 6);
+    let change = json!({ "denials": 1 });
+    assert_eq!(
+        restated(&ledger),
+        [
+            ("run_1".to_owned(), json!({ "0": null, "1": change })),
+            ("run_3".to_owned(), json!({ "4": change, "5": change })),
+        ],
+        "run_2 is over, and run_3 went on"
+    );
+    // It stays, and is not restated itself.
+    assert_eq!(sweep(&ledger, &by_age(1), 9).0.total(), 0);
+    assert_eq!(restated(&ledger).len(), 2);
+    assert_eq!(verify(&ledger, None).unwrap().pruned, 6);
+}
+
+/// A step must fit into one batch, with a restatement for each run.
+#[test]
+fn many_runs_are_pruned_in_several_steps() {
+    let ledger = memory();
+    for n in 0..1_500 {
+        let payload = json!({ "run": { "denials": 1 } });
+        append(&ledger, run_event(&format!("run_{n:04}"), EventKind::Refused, payload));
+    }
+    let (tally, steps) = sweep(&ledger, &by_age(1), 2);
+    assert_eq!((tally.total(), steps.len()), (1_500, 3));
+    let mut restatements = 0;
+    for from in (0..ledger.head().unwrap().size).step_by(1_000) {
+        let page = ledger.events(from, 1_000).unwrap();
+        restatements += page
+            .iter()
+            .filter(|event| String::from_utf8_lossy(&event.header).contains("run.restated"))
+            .count();
+    }
+    assert_eq!(restatements, 1_500);
 }
 
 #[test]

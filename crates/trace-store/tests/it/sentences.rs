@@ -31,6 +31,18 @@ fn a_run_and_a_shortlist_are_told_with_what_is_known_of_them() {
         ),
         (
             EventKind::RunStarted,
+            json!({"principal": "ann", "metadata": {"text": "{\"client\":\"ts\",\"http_client\":\"ci\"}"}}),
+            StoryAspect::Run,
+            "the run of ann (client token ci) through agent ? of ts in mode ?",
+        ),
+        (
+            EventKind::ClientRemoved,
+            json!({"fields": {"name": "ci", "principal": "ann", "by": "bob, uid 7"}}),
+            StoryAspect::Other,
+            "the token of client ci, as ann, was taken back by bob, uid 7",
+        ),
+        (
+            EventKind::RunStarted,
             json!({}),
             StoryAspect::Run,
             "the run of ? through agent ? in mode ?",
@@ -265,6 +277,11 @@ fn what_came_of_a_request_is_told_with_who_how_long_and_why() {
             EventKind::ApprovalRejected,
             json!({"request": "apr_1", "code": "approval.stale", "detail": "too old"}),
             "a signed file did not count (approval.stale)\ntoo old",
+        ),
+        (
+            EventKind::ApprovalRejected,
+            json!({"request": "apr_1", "code": "requester", "by": "bob"}),
+            "a signed file by bob did not count (requester)",
         ),
         (
             EventKind::ApprovalDenied,

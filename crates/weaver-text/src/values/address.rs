@@ -1,5 +1,6 @@
 //! Extracts e-mail addresses, URLs and hosts.
 
+use super::code_name::{self, Surroundings};
 use super::{ValueClass, ValueToken, domain};
 
 /// The only single-word host that needs no port.
@@ -47,23 +48,47 @@ pub fn url(text: &str) -> Option<ValueToken> {
 }
 
 /// Appends every address in a text. Lenient: anything that a reader may take for an address counts.
-pub(super) fn find(text: &str, out: &mut Vec<ValueToken>) {
+/// Names of files and of code are left out if `skips_code`.
+pub(super) fn find(text: &str, skips_code: bool, out: &mut Vec<ValueToken>) {
     let ends = |c: char| c.is_whitespace() || PIECE_ENDS.contains(&c);
-    for piece in text.split(ends).filter(|piece| may_hold_address(piece)) {
-        let mut rest = piece;
-        while let Some(at) = rest.find("://") {
-            let start = scheme_start(rest, at);
-            push_schemeless(rest.get(..start).unwrap_or_default(), out);
-            let whole = rest.get(start..).unwrap_or_default().trim_end_matches(TRAILING);
-            let key = || ValueToken::new(ValueClass::Url, whole.to_owned());
-            out.push(parse_url(whole).unwrap_or_else(key));
-            rest = rest.get(at.saturating_add(3)..).unwrap_or_default();
-            if !rest.contains("://") {
-                return;
-            }
+    let (mut rest, mut word_before, mut mark_before) = (text, "", None);
+    while !rest.is_empty() {
+        let (piece, tail) =
+            rest.split_at_checked(rest.find(ends).unwrap_or(rest.len())).unwrap_or((rest, ""));
+        let mark = tail.chars().next();
+        if may_hold_address(piece) {
+            let is_code = mark_before == Some('`') && mark == Some('`');
+            let around = Surroundings { word_before, is_code, ..Surroundings::default() };
+            find_in_piece(piece, around, skips_code, out);
         }
-        push_schemeless(rest, out);
+        if !piece.is_empty() {
+            word_before = piece;
+        }
+        mark_before = mark;
+        rest = tail.get(mark.map_or(0, char::len_utf8)..).unwrap_or_default();
     }
+}
+
+/// Appends the addresses in a piece of text without white space.
+fn find_in_piece(
+    piece: &str,
+    around: Surroundings<'_>,
+    skips_code: bool,
+    out: &mut Vec<ValueToken>,
+) {
+    let mut rest = piece;
+    while let Some(at) = rest.find("://") {
+        let start = scheme_start(rest, at);
+        push_schemeless(rest.get(..start).unwrap_or_default(), around, false, out);
+        let whole = rest.get(start..).unwrap_or_default().trim_end_matches(TRAILING);
+        let key = || ValueToken::new(ValueClass::Url, whole.to_owned());
+        out.push(parse_url(whole).unwrap_or_else(key));
+        rest = rest.get(at.saturating_add(3)..).unwrap_or_default();
+        if !rest.contains("://") {
+            return;
+        }
+    }
+    push_schemeless(rest, around, skips_code, out);
 }
 
 /// Whether a piece of text has a character that an address needs, or names `localhost`.
@@ -79,23 +104,57 @@ fn scheme_start(text: &str, at: usize) -> usize {
 }
 
 /// Appends the addresses in a piece of text without a scheme.
-fn push_schemeless(piece: &str, out: &mut Vec<ValueToken>) {
-    for part in piece.split(HOST_ENDS) {
-        if let Some(token) = relative(part).or_else(|| ipv6(part)) {
+fn push_schemeless(
+    piece: &str,
+    around: Surroundings<'_>,
+    skips_code: bool,
+    out: &mut Vec<ValueToken>,
+) {
+    let mut rest = Some(piece);
+    while let Some(text) = rest {
+        let (part, tail) =
+            text.split_at_checked(text.find(HOST_ENDS).unwrap_or(text.len())).unwrap_or((text, ""));
+        let next = tail.chars().next();
+        rest = next.and_then(|next| tail.get(next.len_utf8()..));
+        push_part(part, Surroundings { next, ..around }, skips_code, out);
+    }
+}
+
+/// Appends the addresses in a part of a piece.
+fn push_part(part: &str, around: Surroundings<'_>, skips_code: bool, out: &mut Vec<ValueToken>) {
+    if let Some(token) = relative(part).or_else(|| ipv6(part)) {
+        out.push(token);
+        return;
+    }
+    let part = part.trim_end_matches(TRAILING).trim_start_matches(['.', ':', '-', '=', '_']);
+    if part.contains('@') {
+        push_around_at(part, out);
+    } else if let Some(token) = without_scheme(part) {
+        let bare = !part.contains(['/', '?', '#', ':', '\\']);
+        if !(skips_code && bare && code_name::is_code_name(part, around)) {
             out.push(token);
-            continue;
         }
-        let part = part.trim_end_matches(TRAILING).trim_start_matches(['.', ':', '-', '=', '_']);
-        if part.contains('@') {
-            push_around_at(part, out);
-        } else if let Some(token) = without_scheme(part) {
-            out.push(token);
-        } else if let Some(unc) = part.strip_prefix("\\\\") {
-            let host = unc.split(['\\', '/']).next().unwrap_or_default();
-            out.push(ValueToken::new(ValueClass::Host, lower(host)));
-        } else {
-            let inner = part.split(['/', '\\', '?', '=', '&', '#', ':']);
-            out.extend(inner.filter(|inner| inner.len() < part.len()).filter_map(without_scheme));
+    } else if let Some(unc) = part.strip_prefix("\\\\") {
+        let host = unc.split(['\\', '/']).next().unwrap_or_default();
+        out.push(ValueToken::new(ValueClass::Host, lower(host)));
+    } else {
+        let separators = ['/', '\\', '?', '=', '&', '#', ':'];
+        let mut path = part;
+        while let Some(inner) =
+            path.split(separators).next().filter(|inner| inner.len() < part.len())
+        {
+            let end = inner.len() == path.len();
+            let before = part.get(..part.len().saturating_sub(path.len())).unwrap_or_default();
+            let ends_path =
+                end && before.ends_with(['/', '\\']) && !before.contains(['?', '=', '#']);
+            let around = Surroundings { ends_path, ..around };
+            if !(skips_code && ends_path && code_name::is_code_name(inner, around)) {
+                out.extend(without_scheme(inner));
+            }
+            if end {
+                break;
+            }
+            path = path.get(inner.len().saturating_add(1)..).unwrap_or_default();
         }
     }
 }

@@ -110,7 +110,7 @@ pub fn tokens_in_reply(label: Option<&str>, text: &str, out: &mut Vec<ValueToken
         for part in rest.split(|c: char| c.is_whitespace() || ",;|<>\"'".contains(c)) {
             out.extend(address::email(part).map(|key| ValueToken::new(ValueClass::Email, key)));
         }
-        address::find(rest, out);
+        address::find(rest, false, out);
     }
 }
 
@@ -134,6 +134,7 @@ fn push_value_tokens(label: Option<&str>, text: &str, out: &mut Vec<ValueToken>)
     }
     if let Some(key) = number::number(text) {
         out.push(ValueToken::new(ValueClass::Number, key.clone()));
+        out.push(ValueToken::new(ValueClass::Count, key.clone()));
         out.push(ValueToken::new(ValueClass::Amount, key));
     }
     out.extend(account(text).map(|key| ValueToken::new(ValueClass::Account, key)));

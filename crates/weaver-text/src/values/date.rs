@@ -3,10 +3,25 @@
 use super::word::Word;
 use super::{ValueClass, ValueToken};
 
+/// The months, first in English, then in German, Spanish, French, Italian, Portuguese and Dutch.
 const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october", "november", "december",
+    "january januar jänner enero janvier gennaio janeiro januari",
+    "february februar febrero février febbraio fevereiro februari",
+    "march märz marzo mars março maart mär",
+    "april abril avril aprile abr",
+    "may mai mayo maggio maio mei",
+    "june juni junio juin giugno junho",
+    "july juli julio juillet luglio julho",
+    "august agosto août augustus",
+    "september septiembre septembre settembre setembro",
+    "october oktober octubre octobre ottobre outubro okt",
+    "november noviembre novembre novembro",
+    "december dezember diciembre décembre dicembre dezembro dez",
 ];
+/// Words between a day and its month, or a month and its year.
+const OF: [&str; 3] = ["of", "de", "del"];
+/// Words between the two days of a range.
+const RANGE: [&str; 9] = ["to", "and", "until", "till", "bis", "und", "al", "a", "y"];
 
 /// A day; the year is 0 if unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +71,21 @@ pub fn day(text: &str) -> Option<Day> {
     Day::of(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)
 }
 
+/// The readings of a day in figures: `14.12.2026` is one, `3/4/2026` can be two.
+fn days_in_figures(text: &str) -> Vec<Day> {
+    let parts: Vec<&str> = text.split(['.', '/']).collect();
+    let [first, second, year] = parts.as_slice() else { return Vec::new() };
+    let short = |part: &&str| (1..=2).contains(&part.len()) && is_digits(part);
+    if !short(first) || !short(second) || year.len() != 4 || !is_digits(year) {
+        return Vec::new();
+    }
+    let number = |part: &str| part.parse().unwrap_or(0);
+    let (first, second, year) = (number(first), number(second), number(year));
+    let orders = [Day::of(year, second, first), Day::of(year, first, second)];
+    let orders = orders.into_iter().take(if text.contains('/') { 2 } else { 1 });
+    orders.flatten().collect()
+}
+
 /// Whether a text is a time of day: `10:00`, `10:00:30`.
 #[must_use]
 pub fn is_time(text: &str) -> bool {
@@ -66,9 +96,27 @@ pub fn is_time(text: &str) -> bool {
 
 /// Appends the days in words.
 pub(super) fn push_days(words: &[Word<'_>], out: &mut Vec<ValueToken>) {
-    for at in 0..words.len() {
-        out.extend(day_at(words, at).map(|(day, _)| ValueToken::new(ValueClass::Day, day.key())));
+    for (at, word) in words.iter().enumerate() {
+        let mut found = days_in_figures(&word.lower);
+        if let Some((day, _)) = day_at(words, at) {
+            found.extend(range_start(words, at, day));
+            found.push(day);
+        }
+        out.extend(found.into_iter().map(|day| ValueToken::new(ValueClass::Day, day.key())));
     }
+}
+
+/// The first day of a range whose last day is at `at`: `12 to 14 December`, `12-14 December`.
+fn range_start(words: &[Word<'_>], at: usize, last: Day) -> Option<Day> {
+    let low = |at: usize| words.get(at).map(|word| word.lower.as_str());
+    let first = match low(at)?.split_once(['-', '–']) {
+        Some((first, _)) => first,
+        None => {
+            low(at.checked_sub(1)?).filter(|word| RANGE.contains(word))?;
+            low(at.checked_sub(2)?)?
+        }
+    };
+    Day::of(last.year, last.month, ordinal(first)?)
 }
 
 /// Whether the word at `at` is part of a day.
@@ -88,23 +136,38 @@ fn day_at(words: &[Word<'_>], at: usize) -> Option<(Day, usize)> {
     if let Some(day) = day(first) {
         return Some((day, 1));
     }
+    if let [day, ..] = days_in_figures(first).as_slice() {
+        return Some((*day, 1));
+    }
     let second = low(at.checked_add(1)?)?;
+    // The last day of `12-14`.
+    let first = match first.split_once(['-', '–']) {
+        Some((start, end)) if ordinal(start).is_some() => end,
+        _ => first,
+    };
     let year =
         |at: usize| low(at).filter(|text| text.len() == 4).and_then(|text| text.parse().ok());
     let (month, day, length) = match (month(first), ordinal(first)) {
         (Some(month), _) => (month, ordinal(second)?, 2),
-        (None, Some(day)) if second == "of" => (self::month(low(at.checked_add(2)?)?)?, day, 3),
+        (None, Some(day)) if OF.contains(&second) => {
+            (self::month(low(at.checked_add(2)?)?)?, day, 3)
+        }
         (None, Some(day)) => (self::month(second)?, day, 2),
         (None, None) => return None,
     };
-    let after = year(at.checked_add(length)?).filter(|year| (1900..2200).contains(year));
+    let year_at = at.checked_add(length)?;
+    let linked = low(year_at).is_some_and(|word| OF.contains(&word));
+    let year_at = if linked { year_at.checked_add(1)? } else { year_at };
+    let after = year(year_at).filter(|year| (1900..2200).contains(year));
     let day = Day::of(after.unwrap_or(0), month, day)?;
-    Some((day, if after.is_some() { length.saturating_add(1) } else { length }))
+    let end = if after.is_some() { year_at.checked_add(1)? } else { at.checked_add(length)? };
+    Some((day, end.saturating_sub(at)))
 }
 
 fn month(word: &str) -> Option<u32> {
-    let found = MONTHS.iter().position(|month| {
-        *month == word || word.len() >= 3 && word.len() <= 4 && month.starts_with(word)
+    let found = MONTHS.iter().position(|months| {
+        months.split(' ').any(|month| month == word)
+            || word.len() >= 3 && word.len() <= 4 && months.starts_with(word)
     })?;
     u32::try_from(found).ok().map(|month| month.saturating_add(1))
 }

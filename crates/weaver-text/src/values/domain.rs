@@ -28,7 +28,7 @@ const OTHER_DOMAINS: &str = "com net org edu gov mil int info biz name pro aero 
     promo cheap bargains red blue green pink black lol wtf ninja guru rocks cool buzz best plus \
     codes software computer data domains engineer engineering expert google amazon azure aws \
     android apple microsoft bot ai cyou monster quest rest bond sbs cfd beauty lat ltd llc inc gmbh \
-    onion eth crypto nft dao arpa";
+    onion eth crypto nft dao arpa internal intranet localdomain lan corp";
 
 /// Whether a word without a scheme counts as a host.
 pub(super) fn is_host(text: &str) -> bool {

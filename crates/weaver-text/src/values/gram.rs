@@ -1,7 +1,7 @@
 //! Extracts word n-grams and names.
 
 use super::word::{self, Word};
-use super::{ValueClass, ValueToken};
+use super::{ValueClass, ValueToken, cues, number};
 use crate::stop;
 
 /// Maximum number of words in an n-gram or a name.
@@ -61,8 +61,9 @@ pub(super) fn push_word_tokens(words: &[Word<'_>], out: &mut Vec<ValueToken>) {
             }
         }
     }
-    for at in 0..words.len() {
+    for (at, word) in words.iter().enumerate() {
         push_names(words, at, out);
+        out.extend(word.signed.map(|text| ValueToken::new(ValueClass::Name, text.to_lowercase())));
         push_cued_names(words, at, out);
     }
 }
@@ -99,7 +100,8 @@ fn is_capitalised(word: &Word<'_>) -> bool {
     word.text.starts_with(char::is_uppercase) && !stop::is_stop_word(&word.lower)
 }
 
-/// Appends the names at `at` with adjacent cues: `channel general`, `general channel`.
+/// Appends the names at `at` with the words that say what they name: `channel general`, `general
+/// channel`, `the orders 1182 and 1183`, `order no. 1182`.
 fn push_cued_names(words: &[Word<'_>], at: usize, out: &mut Vec<ValueToken>) {
     for length in 1..=MAX_CUED_WORDS {
         let end = at.saturating_add(length);
@@ -109,15 +111,57 @@ fn push_cued_names(words: &[Word<'_>], at: usize, out: &mut Vec<ValueToken>) {
             return;
         }
         let name = part.iter().map(|word| word.lower.as_str()).collect::<Vec<_>>().join(" ");
-        let before = at.checked_sub(1).and_then(|at| words.get(at));
-        let before = before.filter(|_| part.first().is_some_and(|word| !word.follows_break));
         // A number before a word is a count: `13 files` names none of them.
         let number = name.bytes().all(|b| b.is_ascii_digit());
+        if number && number::is_money(words, at) {
+            continue;
+        }
         let after = words.get(end).filter(|word| !word.follows_break && !number);
-        for cue in [before, after].into_iter().flatten() {
-            if !stop::is_stop_word(&cue.lower) {
-                out.push(ValueToken::new(ValueClass::Cued, cued_name(&cue.lower, &name)));
+        let after = after.map(|word| word.lower.as_str());
+        let before = if length == 1 { cues::before(words, at) } else { cues::adjacent(words, at) };
+        for cue in before.into_iter().chain(after) {
+            if !stop::is_stop_word(cue) || matches!(cue, "tell" | "ask" | "give") {
+                out.push(ValueToken::new(ValueClass::Cued, cued_name(cue, &name)));
             }
         }
     }
+}
+
+/// Appends the first and the last words of sentences, lines and quotations, marked as such: a text
+/// that the user only quoted is the user's if it is one of these as a whole.
+pub(super) fn push_edges(text: &str, out: &mut Vec<ValueToken>) {
+    let text = super::fold_text(text);
+    let words = word::words(&text);
+    for at in 0..words.len() {
+        let before = at.checked_sub(1).and_then(|at| words.get(at));
+        let Some(word) = words.get(at) else { continue };
+        let quotes = before.and_then(|before| before.quote) != word.quote;
+        if quotes && word.quote.is_some() || word.starts_sentence && !word.follows_colon {
+            for length in 1..=GRAM {
+                let part = words.get(at..at.saturating_add(length)).map(word_row);
+                out.extend(part.map(|row| edge_tokens(&row)[0].clone()));
+            }
+        }
+        let next = words.get(at.saturating_add(1));
+        let closes = word.quote.is_some() && next.is_none_or(|next| next.quote != word.quote);
+        if closes || next.is_none_or(|next| next.starts_sentence && !next.follows_colon) {
+            let end = at.saturating_add(1);
+            for start in end.saturating_sub(GRAM)..end {
+                let part = words.get(start..end).map(word_row);
+                out.extend(part.map(|row| edge_tokens(&row)[1].clone()));
+            }
+        }
+    }
+}
+
+/// What says that a sentence, a line or a quotation begins with the first words and ends with the
+/// last words of a row.
+#[must_use]
+pub fn edge_tokens(words: &[String]) -> [ValueToken; 2] {
+    let first = words.get(..GRAM.min(words.len())).unwrap_or_default().join(" ");
+    let last = words.get(words.len().saturating_sub(GRAM)..).unwrap_or_default().join(" ");
+    [
+        ValueToken::new(ValueClass::Phrase, format!("^ {first}")),
+        ValueToken::new(ValueClass::Phrase, format!("{last} $")),
+    ]
 }

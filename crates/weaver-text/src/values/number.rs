@@ -21,6 +21,22 @@ const CURRENCY_WORDS: [&str; 35] = [
     "gbp", "chf", "jpy", "inr", "cad", "aud", "dollar", "dollars", "euro", "euros", "pound",
     "pounds", "franc", "francs", "yen", "rupees", "cents", "bucks", "credits", "btc",
 ];
+/// The first numbers in words.
+const SMALL_NUMBERS: [&str; 12] = [
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+];
+/// Codes of currencies with their signs and words, where these mean one currency.
+const CURRENCY_CODES: [(&str, &str); 8] = [
+    ("eur", "€ euro euros"),
+    ("usd", "$ dollar dollars bucks"),
+    ("gbp", "£ pound pounds"),
+    ("jpy", "¥ yen"),
+    ("inr", "₹ rupee rupees"),
+    ("chf", "franc francs franken"),
+    ("try", "₺"),
+    ("pln", "zł złoty"),
+];
 /// Words before a number that mark it as an amount.
 const AMOUNT_CUES: [&str; 30] = [
     "is", "of", "to", "pay", "paid", "send", "transfer", "refund", "amount", "total", "rent",
@@ -148,17 +164,63 @@ fn scientific(digits: &str, power: &str) -> Option<String> {
     number(&format!("{value}"))
 }
 
-/// The number at `at`, unless it is part of a date, a time or a percentage.
+/// The digits of `1.200`: no amount of money has three decimals, so the dot groups thousands.
+fn grouped_by_dots(text: &str) -> Option<String> {
+    let (first, last) = text.split_once('.')?;
+    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    let grouped =
+        (1..=3).contains(&first.len()) && last.len() == 3 && digits(first) && digits(last);
+    (grouped && !first.starts_with('0')).then(|| format!("{first}{last}"))
+}
+
+/// A small number in words.
+pub(super) fn in_words(word: &str) -> Option<String> {
+    let found = SMALL_NUMBERS.iter().position(|known| *known == word)?;
+    Some(found.saturating_add(1).to_string())
+}
+
+/// Whether a currency sign or word is at the number at `at` or next to it.
+pub(super) fn is_money(words: &[Word<'_>], at: usize) -> bool {
+    let Some(word) = words.get(at) else { return false };
+    let money = |word: &Word<'_>| CURRENCY_WORDS.contains(&word.lower.as_str());
+    let before = at.checked_sub(1).and_then(|at| words.get(at)).filter(|_| !word.follows_break);
+    let after = words.get(at.saturating_add(1)).filter(|word| !word.follows_break);
+    let coded = word.text.len() > 3 && without_currency(word.text).len() < word.text.len();
+    word.text.contains(CURRENCY_SIGNS)
+        || coded
+        || before.is_some_and(money)
+        || after.is_some_and(money)
+}
+
+/// The code of the currency of the amount at `at`, in lower case.
+pub(super) fn currency(words: &[Word<'_>], at: usize) -> Option<&'static str> {
+    let near = [Some(at), at.checked_sub(1), at.checked_add(1)];
+    near.into_iter().flatten().filter_map(|at| words.get(at)).find_map(|word| {
+        let found = CURRENCY_CODES.iter().find(|(code, signs)| {
+            let named = signs.split(' ').any(|sign| {
+                sign == word.lower || sign.chars().count() == 1 && word.text.contains(sign)
+            });
+            named || *code == word.lower
+        });
+        found.map(|(code, _)| *code)
+    })
+}
+
+/// The number at `at`, unless it is part of a date or a time. A share (`10%`) counts as its number.
 pub(super) fn number_at(words: &[Word<'_>], at: usize) -> Option<String> {
     let word = words.get(at)?;
-    if word.text.contains(['%', ':', '/']) || super::date::is_part(words, at) {
+    let written = word.text.strip_suffix('%').unwrap_or(word.text);
+    if written.contains(['%', ':', '/']) || super::date::is_part(words, at) {
         return None;
     }
-    let (text, times) = match word.text.strip_suffix(['k', 'K']) {
+    let (text, times) = match written.strip_suffix(['k', 'K']) {
         Some(rest) if rest.ends_with(|c: char| c.is_ascii_digit()) => (rest, "000"),
-        _ => (word.text, ""),
+        _ => (written, ""),
     };
-    let found = number(text)?;
+    let found = match grouped_by_dots(without_currency(text)).filter(|_| is_money(words, at)) {
+        Some(digits) => number(&digits)?,
+        None => number(text)?,
+    };
     match times {
         "" => Some(found),
         _ if found.contains('.') => None,

@@ -233,3 +233,112 @@ proptest::proptest! {
         proptest::prop_assert!(found.contains(&ValueToken::new(ValueClass::Email, "bob@example.com")));
     }
 }
+
+#[test]
+fn a_number_is_an_identifier_in_the_ways_that_people_write_one() {
+    let order = cued_name("order", "1183");
+    for text in [
+        "Refund orders 1182 and 1183",
+        "the orders 1182, 1183 and 1184",
+        "order no. 1183",
+        "order number: 1183",
+        "Refund these orders:\n- 1182\n- 1183",
+        "order 1182 is a copy of 1183",
+    ] {
+        assert!(names(text, ValueClass::Cued, &order), "{text}");
+    }
+    for text in
+        ["ID: 103", "contact Nr. 103", "IDs 102 and 103", "a/b#103", "https://x.org/a/b/issues/103"]
+    {
+        assert!(names(text, ValueClass::Identifier, "103"), "{text}");
+    }
+    assert!(names("Merge PR 21", ValueClass::Cued, &cued_name("pull", "21")));
+    assert!(names("Merge pull request 21", ValueClass::Cued, &cued_name("pull", "21")));
+    for text in ["Done? No. 103 came", "pay order 103 EUR", "order it. 103 are left"] {
+        assert!(!names(text, ValueClass::Identifier, "103"), "{text}");
+        assert!(!names(text, ValueClass::Cued, &cued_name("order", "103")), "{text}");
+    }
+}
+
+#[test]
+fn a_repository_gives_its_owner_and_its_name() {
+    for text in ["in north/web", "north/web#17", "https://hub.example/north/web/issues/17"] {
+        for (cue, name) in [("owner", "north"), ("repo", "web"), ("repo", "north/web")] {
+            assert!(names(text, ValueClass::Cued, &cued_name(cue, name)), "{text} {name}");
+        }
+    }
+    assert!(!names("in a/b/c", ValueClass::Cued, &cued_name("repo", "b")));
+}
+
+#[test]
+fn days_are_read_in_the_languages_and_ranges_that_people_use() {
+    for text in [
+        "1. Januar 2027",
+        "1 de enero de 2027",
+        "1er janvier 2027, le 1 janvier 2027",
+        "am 01.01.2027",
+        "1/1/2027",
+        "1 to 3 January 2027",
+        "1-3 January 2027",
+    ] {
+        assert!(names(text, ValueClass::Day, "2027-01-01"), "{text}");
+    }
+    assert!(names("on 3/4/2027", ValueClass::Day, "2027-04-03"));
+    assert!(names("on 3/4/2027", ValueClass::Day, "2027-03-04"));
+    assert!(!names("version 1.2.2027.4, 1.13.2027", ValueClass::Day, "2027-13-01"));
+}
+
+#[test]
+fn counts_shares_and_currencies_are_told_from_amounts() {
+    let text = "Order 40 crates at 9 EUR each, 10% off";
+    assert!(names(text, ValueClass::Count, "40") && !names(text, ValueClass::Count, "9"));
+    assert!(names(text, ValueClass::Number, "10") && !names(text, ValueClass::Count, "10"));
+    assert!(names("Buy two tickets", ValueClass::Count, "2"));
+    assert!(!names("Pay two euros", ValueClass::Count, "2"));
+    assert!(names("zahle 1.200 Euro", ValueClass::Amount, "1200"));
+    assert!(!names("zahle 1.200 Euro", ValueClass::Amount, "1.2"));
+    assert!(names("scale by 1.200", ValueClass::Number, "1.2"));
+    for (text, code) in [("€20", "eur"), ("20 euros", "eur"), ("$20", "usd"), ("20 CHF", "chf")] {
+        assert!(names(text, ValueClass::Cued, &cued_name("currency", code)), "{text}");
+    }
+    assert!(
+        names("pay €20", ValueClass::Amount, "*") && !names("take 20", ValueClass::Amount, "*")
+    );
+}
+
+#[test]
+fn joined_words_are_names_and_common_ones_at_the_start_are_not() {
+    let text = "Ask Kai's team about db-main and feature/login";
+    for name in ["kai", "db-main", "feature/login"] {
+        assert!(names(text, ValueClass::Name, name), "{name}");
+    }
+    let text = "Web is slow. Everyone asks. Staging is fine.";
+    for name in ["web", "everyone", "staging"] {
+        assert!(!names(text, ValueClass::Name, name), "{name}");
+    }
+    assert!(names("the Web server", ValueClass::Name, "web"));
+    assert!(names("delete '*.tmp' and :main", ValueClass::Name, "*.tmp"));
+    assert!(names("delete '*.tmp' and :main", ValueClass::Name, ":main"));
+    for (text, cue, name) in [
+        ("unlock the garage", "unlock", "garage"),
+        ("order 2 milk and 1 bread", "order", "bread"),
+        ("invite jo and kai", "invite", "kai"),
+        ("tell jo", "tell", "jo"),
+        ("fix it on main", "branch", "main"),
+        ("turn on the lamp", "turn", "lamp"),
+    ] {
+        assert!(names(text, ValueClass::Cued, &cued_name(cue, name)), "{text}");
+    }
+}
+
+#[test]
+fn what_is_only_mentioned_is_set_apart() {
+    let tokens = request_tokens("Destroy s-2, and by no means web-1.");
+    let has =
+        |tokens: &[ValueToken], key: &str| tokens.contains(&ValueToken::new(ValueClass::Name, key));
+    assert!(has(&tokens.asked, "s-2") && !has(&tokens.asked, "web-1"));
+    assert!(has(&tokens.mentioned, "web-1") && !has(&tokens.mentioned, "s-2"));
+    assert_eq!(request_tokens("Destroy s-2").mentioned, Vec::new());
+    let twice = request_tokens("Never pay Max. Pay Max.");
+    assert!(has(&twice.asked, "max") && !has(&twice.mentioned, "max"));
+}

@@ -229,6 +229,8 @@ impl EventType {
             | EventKind::RunStarted
             | EventKind::RunEntered
             | EventKind::RunFinished
+            | EventKind::RunRestated
+            | EventKind::RunReplaced
             | EventKind::CalibrationRecorded
             | EventKind::Routed
             | EventKind::UpstreamReady
@@ -237,6 +239,10 @@ impl EventType {
             | EventKind::ContractChanged
             | EventKind::Pruned
             | EventKind::LogKey
+            | EventKind::GatewayEnded
+            | EventKind::ClientAdded
+            | EventKind::ClientRotated
+            | EventKind::ClientRemoved
             | EventKind::MemoryPut
             | EventKind::MemoryGet
             | EventKind::UserSaid => None,

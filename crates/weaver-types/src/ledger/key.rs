@@ -80,6 +80,8 @@ namespaces! {
     Retention = "log.retention", "weaver-trace-store";
     /// How far the gateway signed the log and what each target got.
     Published = "log.published", "weaver-gateway";
+    /// Which tokens of clients the log tells of, and which of them were taken back.
+    Clients = "gateway.clients", "weaver-gateway";
     /// The salt under which the gateway notes facts that nobody should guess from the record.
     Salt = "gateway.salt", "weaver-gateway";
     /// What the gateway writes to learn whether the ledger takes anything.

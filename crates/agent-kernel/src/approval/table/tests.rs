@@ -139,6 +139,7 @@ fn open_requests_come_the_oldest_first_and_the_last_deadline_is_the_latest() {
     let all: Vec<_> = table.all().iter().map(|hold| hold.open.request.id.to_string()).collect();
     assert_eq!(all, ["apr_2", "apr_3", "apr_1"]);
     assert_eq!(table.last_deadline(), Some(Timestamp::from_micros(90)));
+    assert_eq!(table.first_opened(), Some(Timestamp::from_micros(10)));
 }
 
 #[test]

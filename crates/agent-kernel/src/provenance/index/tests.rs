@@ -62,18 +62,49 @@ fn without_a_key_nothing_is_known() {
     );
 }
 
+fn asked(numbers: &[usize]) -> RequestTokens {
+    let asked = numbers.iter().map(|number| token(*number)).collect();
+    RequestTokens { asked, mentioned: Vec::new() }
+}
+
+#[test]
+fn what_the_user_only_mentions_vouches_like_a_trusted_result() {
+    let mut index = ProvenanceIndex::default();
+    let tokens = RequestTokens { mentioned: vec![token(2)], ..asked(&[1]) };
+    let added = index.user_text_entries("not 2", &tokens, &SeededRandom::new(1)).unwrap();
+    index.add(&added);
+    assert_eq!(index.origin_of(&token(1)), Some(ValueOrigin::User));
+    assert_eq!(index.origin_of(&token(2)), Some(ValueOrigin::Trusted));
+    let added = index.user_text_entries("2", &asked(&[2]), &SeededRandom::new(1)).unwrap();
+    index.add(&added);
+    assert_eq!(index.origin_of(&token(2)), Some(ValueOrigin::User), "asked for later");
+}
+
+#[test]
+fn a_payment_is_noted_until_the_user_says_more() {
+    let mut index = ProvenanceIndex::default();
+    index.ensure_key(&SeededRandom::new(1)).unwrap();
+    let source = index.payment_source("pay 20");
+    let added = index.untrusted_entries(&[], &[&source]).unwrap();
+    index.add(&added);
+    assert!(index.has_payment("pay 20") && !index.has_payment("pay 21"));
+    let added = index.user_text_entries("again", &asked(&[3]), &SeededRandom::new(1)).unwrap();
+    index.add(&added);
+    assert!(!index.has_payment("pay 20"));
+}
+
 #[test]
 fn a_text_of_the_user_is_named_by_its_whole_first_and_known_from_then_on() {
     let mut index = ProvenanceIndex::default();
     let random = SeededRandom::new(1);
-    let part = index.user_text_entries("pay Bob", &[token(1), token(2)], &random).unwrap();
+    let part = index.user_text_entries("pay Bob", &asked(&[1, 2]), &random).unwrap();
     assert_eq!((part.voucher, part.entries.len(), part.overflowed), (Voucher::User, 3, false));
     assert!(!index.has_user_text("pay Bob"), "not before it is taken in");
     index.add(&part);
     assert!(index.has_user_text("pay Bob") && !index.has_user_text("pay Eve"));
     assert_eq!(index.hash(WHOLE_TEXT_CLASS, "pay Bob"), Some(part.entries[0]));
     assert_eq!(index.origin_of(&token(2)), Some(ValueOrigin::User));
-    let again = index.user_text_entries("call Eve", &[token(3)], &random).unwrap().without_text();
+    let again = index.user_text_entries("call Eve", &asked(&[3]), &random).unwrap().without_text();
     index.add(&again);
     assert!(!index.has_user_text("call Eve"));
     assert_eq!(index.origin_of(&token(3)), Some(ValueOrigin::User));

@@ -146,3 +146,35 @@ fn a_file_that_somebody_changed_is_not_signed_on() {
     let run = desk.signed("bob", &["standing", "sign", &out]);
     assert_eq!(failed(&run), (3, "approve.terms".to_owned()));
 }
+
+/// Whoever acts as a principal cannot release its calls, and an end of a key voids what it signed.
+#[test]
+fn it_is_shown_who_signed_and_that_nothing_is_released() {
+    let desk = Desk::new();
+    let name = desk.signed("olga", &FLAGS).json()["standing"].as_str().unwrap().to_owned();
+    assert!(matches!(desk.deliver()[..], [SignedFileOutcome::StandingAccepted { .. }]));
+    let listed = lines(&desk.approve(&["standing", "list", "--json"])).remove(0);
+    assert_eq!((&listed["id"], &listed["status"]), (&json!(name), &json!("without effect")));
+    assert_eq!(listed["signers"], json!(["olga"]));
+    assert_eq!(listed["not_for"][0]["principal"], "owner", "{listed}");
+    let shown = desk.approve(&["standing", "show", &name]);
+    assert!(shown.out.contains("without effect") && shown.out.contains("signed by olga"));
+    assert!(shown.out.contains("releases nothing: whoever asks cannot approve"), "{shown:?}");
+    assert!(!desk.goes_through("repo.push", &json!({ "branch": "feature/a" })));
+
+    desk.signed("bob", &FLAGS);
+    desk.deliver();
+    let of_bob = || {
+        let listed = lines(&desk.approve(&["standing", "list", "--json"]));
+        listed.into_iter().find(|one| one["id"] != json!(name)).unwrap()
+    };
+    assert_eq!((&of_bob()["status"], &of_bob()["signers"]), (&json!("in force"), &json!(["bob"])));
+    let ended = super::desk::keys()
+        .replace("[approvers.low]", "not_after = 2020-01-01T00:00:00Z\n[approvers.low]");
+    let text = fs::read_to_string(desk.folder.path("policy/keys.toml")).unwrap();
+    let text = text.replace(&super::desk::keys(), &ended).replace("version = 1", "version = 2");
+    desk.folder.write("policy/keys.toml", &text);
+    desk.folder.sign("keys");
+    assert_eq!(of_bob()["status"], "without effect", "{}", of_bob());
+    assert!(of_bob()["without_effect"].as_str().unwrap().contains("no longer"), "{}", of_bob());
+}

@@ -5,8 +5,10 @@
 //! entry can. The child cannot remove the mount: Landlock forbids mounting to restricted processes,
 //! the capability is dropped, and in a user namespace of its own the mounts would be locked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
 use std::os::linux::fs::MetadataExt as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use nix::sched::CloneFlags;
@@ -154,6 +156,71 @@ impl DeniedPaths {
         }
         Ok(())
     }
+}
+
+/// Device and inode of what is at a path.
+type FileId = (u64, u64);
+
+/// The folders among these paths, by device and inode.
+pub(super) fn folder_ids(paths: &BTreeSet<PathBuf>) -> BTreeMap<PathBuf, FileId> {
+    let folder = |path: &PathBuf| {
+        let about = path.symlink_metadata().ok().filter(Metadata::is_dir)?;
+        Some((path.clone(), file_id(&about)))
+    };
+    paths.iter().filter_map(folder).collect()
+}
+
+/// Covers the denied files that are visible in this mount namespace, in which others were covered
+/// before: those that were replaced or created since. A folder that is visible, given the folders
+/// outside of the namespace, cannot be covered any more.
+pub(super) fn cover_visible(
+    denied: &BTreeSet<PathBuf>,
+    folders_outside: &BTreeMap<PathBuf, FileId>,
+) -> Result<(), ProtectionError> {
+    let device = Path::new(COVER_DEVICE);
+    let about = std::fs::metadata(device);
+    let about = about.map_err(|_| ProtectionError::Uncovered { path: device.to_path_buf() })?;
+    if !about.file_type().is_char_device() {
+        return Err(ProtectionError::Uncovered { path: device.to_path_buf() });
+    }
+    let cover = file_id(&about);
+    let uncovered = |path: &PathBuf| ProtectionError::Uncovered { path: path.clone() };
+    for path in denied {
+        let about = match path.symlink_metadata() {
+            Ok(about) => about,
+            // It does not exist, or a folder above it is covered.
+            Err(error) if is_out_of_sight(error.kind()) => continue,
+            Err(_) => return Err(uncovered(path)),
+        };
+        if about.is_symlink() {
+            return Err(ProtectionError::SymbolicLink { path: path.clone() });
+        }
+        if about.is_dir() {
+            if folders_outside.get(path) == Some(&file_id(&about)) {
+                return Err(uncovered(path));
+            }
+            continue;
+        }
+        if file_id(&about) == cover {
+            continue;
+        }
+        mount_bind(COVER_DEVICE, path).map_err(|error| cover_error(path, error))?;
+        read_only(path)?;
+        let about = path.symlink_metadata().map_err(|_| uncovered(path))?;
+        if file_id(&about) != cover {
+            return Err(uncovered(path));
+        }
+    }
+    Ok(())
+}
+
+fn is_out_of_sight(error: std::io::ErrorKind) -> bool {
+    use std::io::ErrorKind;
+    matches!(error, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
+}
+
+fn file_id(about: &Metadata) -> FileId {
+    (about.st_dev(), about.st_ino())
 }
 
 const COVER_FLAGS: MountFlags =

@@ -37,6 +37,20 @@ pub(super) enum ProtectionError {
         /// The system's reason.
         source: nix::errno::Errno,
     },
+    /// The namespaces of another process cannot be opened.
+    #[error("the namespaces of process {process} cannot be opened: {source}")]
+    OpenNamespace {
+        /// The process.
+        process: u32,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Another process has other mounts than expected.
+    #[error("process {process} has other mounts")]
+    OtherNamespace {
+        /// The process.
+        process: u32,
+    },
     /// A denied path is a link, which could be replaced.
     #[error("`{}` is a symbolic link", path.display())]
     SymbolicLink {

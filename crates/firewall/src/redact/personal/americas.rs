@@ -1,6 +1,8 @@
 //! Document and register numbers of North and South America.
 
-use super::checksum::{all_same, is_day, is_luhn_valid, parse_digits, value_at, weighted_sum};
+use super::checksum::{
+    all_same, counts_up, is_day, is_luhn_valid, parse_digits, value_at, weighted_sum,
+};
 use super::context::topic::*;
 use super::document_rule::{DocumentRule, rows};
 
@@ -13,7 +15,7 @@ pub(super) const RULES: &[DocumentRule] = rows! {
     "us-dea" "medical_license" ["AA9999999", "A99999999"] Alone DEA, dea, ["DEA KK3285435 given" => "KK3285435"], ["lot KK3285435 shipped"];
     "us-passport" "passport" ["999999999", "A99999999"] Keyword PASSPORT, is_not_repeated, ["passport 296462994 given" => "296462994"], ["lot 296462994 shipped"];
     "us-aba" "bank_account" ["9999-9999-9"] Separated ROUTING, aba, ["it is 8033-4646-6 here" => "8033-4646-6"], ["lot 803346466 shipped"];
-    "bank-account" "bank_account" ["99999999", "999999999", "9999999999", "99999999999", "999999999999", "9999999999999", "99999999999999", "999999999999999", "9999999999999999", "99999999999999999"] Keyword BANK, is_not_repeated, ["account 86435127 given" => "86435127"], ["lot 86435127 shipped"];
+    "bank-account" "bank_account" ["99999999", "999999999", "9999999999", "99999999999", "999999999999", "9999999999999", "99999999999999", "999999999999999", "9999999999999999", "99999999999999999"] Keyword BANK, is_not_repeated, ["account 86435127 given" => "86435127"], ["lot 86435127 shipped", "account id 864351274", "account 12345678", "Account: 590827331500, Arn: arn:aws:iam::x"];
     "driver-license" "driver_license" ["A999999", "A9999999", "A99999999", "A999999999", "A99999999999", "A999999999999", "A9999999999999", "A99999999999999", "AA999999", "AA9999999", "AA99999", "9999999", "99999999", "999999999", "9999999999", "99AAA99999", "999AA9999", "99999999AA", "9999999A", "99999999A", "999999999A", "A99A99999999", "A9999~99999~99999", "A999~9999~9999", "A999~999~99~999~9", "9AAAAA9999", "*9*****999**", "*******999**", "A9**999***9"] Keyword DRIVER, is_not_repeated, ["driving licence R556136 given" => "R556136"], ["lot R556136 shipped"];
     "ca-sin" "national_id" ["999~999~999"] SeparatedAndAlone PERSON, sin, ["national id 157-718-388 given" => "157-718-388"], ["lot 157-718-388 shipped"];
     "br-cpf" "national_id" ["999~999~999~99"] Separated PERSON, cpf, ["it is 413.796.558-70 here" => "413.796.558-70"], ["lot 41379655870 shipped"];
@@ -28,9 +30,9 @@ pub(super) const RULES: &[DocumentRule] = rows! {
     "vin" "vehicle_id" ["*************9999", "************99999", "*****************"] Alone VEHICLE, vin, ["plate 7DU8ZCH21D8WX9543 given" => "7DU8ZCH21D8WX9543"], ["lot 7DU8ZCH21D8WX9543 shipped"];
 };
 
-/// Accepts any number that is not one digit repeated.
+/// Accepts any number that is not one digit repeated, nor digits in the order of counting.
 pub(super) fn is_not_repeated(text: &[u8]) -> bool {
-    !all_same(text)
+    !all_same(text) && !counts_up(text)
 }
 
 fn itin(text: &[u8]) -> bool {
@@ -39,7 +41,8 @@ fn itin(text: &[u8]) -> bool {
 }
 
 fn ein(text: &[u8]) -> bool {
-    !matches!(parse_digits(text, 0, 2), 0 | 7..=9 | 17..=19 | 28..=29 | 49 | 69..=70 | 78..=79 | 89 | 96..=97)
+    !counts_up(text)
+        && !matches!(parse_digits(text, 0, 2), 0 | 7..=9 | 17..=19 | 28..=29 | 49 | 69..=70 | 78..=79 | 89 | 96..=97)
 }
 
 fn npi(text: &[u8]) -> bool {

@@ -29,7 +29,17 @@ pub(super) fn weighted_sum(text: &[u8], weights: &[u32]) -> u32 {
 
 /// True if the Luhn sum is a multiple of 10 and not all digits are equal.
 pub(super) fn is_luhn_valid(digits: &[u8]) -> bool {
-    checksum::is_luhn_valid(digits) && !all_same(digits)
+    checksum::is_luhn_valid(digits) && !all_same(digits) && !counts_up(digits)
+}
+
+/// True for digits in the order of counting, as examples have them: `123456789`, `67890123`.
+pub(super) fn counts_up(text: &[u8]) -> bool {
+    text.len() > 5
+        && text.windows(2).all(|pair| match pair {
+            [b'9', next] => *next == b'0',
+            [digit, next] => digit.is_ascii_digit() && *next == digit + 1,
+            _ => false,
+        })
 }
 
 /// True if all characters are equal.

@@ -58,7 +58,8 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
          телефон*|тел|моб|мобильн*|сотов*|звоните|звони|позвоните|\
          电话|手机|联系方式|座机|热线|致电|拨打|請打|请打|電話|手機|携帯|連絡先|ケータイ|\
          전화|휴대폰|핸드폰|연락처|팩스|โทร|มือถือ|เบอร์|هاتف|جوال|موبايل|تليفون|تلفون|محمول|\
-         تلفن|موبایل|همراه|فون|फोन|फ़ोन|मोबाइल|ফোন|মোবাইল|ဖုန်း|ስልክ",
+         تلفن|موبایل|همراه|فون|फोन|फ़ोन|मोबाइल|ফোন|মোবাইল|ဖုန်း|ስልክ|\
+         τηλ|τηλέφων*|κιν|κινητ*|φαξ|טלפון|נייד|פקס|port. :|port.:",
     ),
     (
         BIRTH,
@@ -84,7 +85,7 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
     ),
     (
         OTHER,
-        "account id|account_id|accountid|serien*|vertrag*|mitglied*|polic*|policy|member|membership|booking|\
+        "serien*|vertrag*|mitglied*|polic*|policy|member|membership|booking|\
          reservation|confirmation|claim|contract|stock|units|menge|stück|lager*|beleg*|\
          numéro de série|contrat*|adhérent*|réservation|billet|número de serie|número de série|contrato*|\
          reserva*|socio|póliza|numero di serie|contratto|prenotazione|polizza|matricola|serienummer|\
@@ -101,7 +102,7 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
     ),
     (
         OTHER | ORDER,
-        "order*|sku|isbn*|issn|ticket*|tracking|invoice|reference|ean|upc|gtin|barcode|parcel|shipment|awb|\
+        "account id|account_id|accountid|order*|sku|isbn*|issn|ticket*|tracking|invoice|reference|ean|upc|gtin|barcode|parcel|shipment|awb|\
          bestell*|auftrag*|rechnungs*|sendung*|lieferung*|kdnr|kd-nr|waybill|consignment|rma|remessa|paczk*|\
          bon de livraison|bordereau|\
          lieferschein*|kundennummer|kundennr|kunden-nr|aktenzeichen|artikel*|vorgangsnummer|\

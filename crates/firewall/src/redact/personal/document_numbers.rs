@@ -103,6 +103,7 @@ pub(super) fn for_each_match(
         if !lacks_keyword
             && (row.check)(candidate.chars())
             && (sure && !context.is_labelled_as_other() || has_topic(context, row.topics))
+            && !is_cloud_account(context.bytes, candidate)
         {
             found(shape.index);
         }
@@ -123,6 +124,17 @@ impl NumberShape {
             // A single point in a number is a decimal point.
             && !(candidate.separators & POINT != 0 && candidate.break_mask != self.breaks)
     }
+}
+
+/// True for the account of a cloud, of twelve digits, which the names of its resources repeat:
+/// `"Account": "590827331500", "Arn": "arn:aws:iam::590827331500:user/x"`.
+fn is_cloud_account(bytes: &[u8], candidate: &Candidate) -> bool {
+    const REACH: usize = 96;
+    if candidate.len() != 12 || !candidate.is_single_group() || candidate.letter_mask != 0 {
+        return false;
+    }
+    let around = candidate.start.saturating_sub(REACH)..bytes.len().min(candidate.end + REACH);
+    bytes.get(around).is_some_and(|text| memchr::memmem::find(text, b"arn:aws").is_some())
 }
 
 /// True if only blanks and quotes surround the candidate.

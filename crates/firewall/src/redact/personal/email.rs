@@ -33,6 +33,7 @@ pub(super) fn email_at(window: &ScanWindow<'_>, at: usize) -> Option<Range<usize
         || is_version(domain)
         || is_scaled_image(bytes, at + 1..end)
         || is_message_id(bytes, start..end, at)
+        || is_in_placeholder(bytes, start)
         || userinfo::is_account(bytes, at, end);
     (!is_none).then_some(start..end)
 }
@@ -55,6 +56,22 @@ fn is_scaled_image(bytes: &[u8], domain: Range<usize>) -> bool {
     let length = ending.iter().take(8).take_while(|byte| byte.is_ascii_alphabetic()).count();
     let is_file = ending.get(..length).is_some_and(is_file_ending);
     scaled && byte_at(bytes, domain.end) == b'.' && is_file
+}
+
+/// True for what an empty field of a form shows: `placeholder="name@company.com"`.
+fn is_in_placeholder(bytes: &[u8], start: usize) -> bool {
+    const ATTRIBUTE: &[u8] = b"placeholder";
+    let Some(quoted) =
+        start.checked_sub(1).filter(|at| matches!(byte_at(bytes, *at), b'"' | b'\''))
+    else {
+        return false;
+    };
+    let before = bytes.get(quoted.saturating_sub(16)..quoted).unwrap_or_default().trim_ascii_end();
+    let Some(name) = before.strip_suffix(b"=").or_else(|| before.strip_suffix(b":")) else {
+        return false;
+    };
+    let name = name.trim_ascii_end();
+    name.strip_suffix(b"\"").unwrap_or(name).ends_with(ATTRIBUTE)
 }
 
 /// Headers whose value names a message, not a mailbox.

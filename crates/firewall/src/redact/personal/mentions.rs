@@ -153,7 +153,10 @@ fn is_mention(
     let short = topics & topic::SHORT_WORD_TOPICS == 0 && end - start <= 3;
     let part = short && matches!(byte_at(bytes, end), b'_' | b'0'..=b'9')
         || topics & topic::CALL != 0 && byte_before(bytes, start) == b'_';
-    starts_word(bytes, start) && (accepts_any_ending || ends_word(bytes, end)) && !part
+    // The code of a housing, `IP67`, is no word for an address.
+    let is_code =
+        topics & topic::IP != 0 && end - start == 2 && byte_at(bytes, end).is_ascii_digit();
+    starts_word(bytes, start) && !is_code && (accepts_any_ending || ends_word(bytes, end)) && !part
 }
 
 /// True where a word begins, including one within a name like `homePhone`.

@@ -157,7 +157,8 @@ fn is_version(reader: &ContextReader<'_>, values: [u32; 4], start: usize, end: u
     }
     let context = TopicContext::around(reader, start, end);
     let from = topic::ORIGIN;
-    let version = context.right_before & topic::VERSION != 0 && context.last_label & topic::IP == 0;
+    let version = context.right_before & topic::VERSION != 0 && context.last_label & topic::IP == 0
+        || small && context.right_after & topic::VERSION != 0;
     // `bump x from 1.12.44.8`, `install x from 81.12.44.3`.
     version && (small || context.last_label & from == 0)
         || small && context.right_before & (topic::IP | from) == 0

@@ -63,7 +63,7 @@ fn is_in_url(bytes: &[u8], at: usize, end: usize) -> bool {
         start -= 1;
     }
     let Some(scheme_end) = start.checked_sub(3) else { return false };
-    if bytes.get(scheme_end..start) != Some(b"://") || !is_server_scheme(bytes, scheme_end) {
+    if bytes.get(scheme_end..start) != Some(b"://") {
         return false;
     }
     let user = bytes.get(start..at).unwrap_or_default();
@@ -72,7 +72,12 @@ fn is_in_url(bytes: &[u8], at: usize, end: usize) -> bool {
     let is_none = |word: &[u8]| {
         std::str::from_utf8(word).is_ok_and(|word| !not_template(word) || !not_its_name(word))
     };
-    password.is_none_or(is_none) && !another_at_follows(bytes, end)
+    // Addresses of people have no password: `smtp://user:password@mx.corp.net`.
+    let is_account = match password {
+        Some(password) => is_none(password),
+        None => is_server_scheme(bytes, scheme_end),
+    };
+    is_account && !another_at_follows(bytes, end)
 }
 
 /// A masked user, such as a token, reads as one barrier.
@@ -160,6 +165,9 @@ mod tests {
             ("HTTPS://jane@corp.net", true),
             ("https://jane:${PW}@corp.net", true),
             ("https://jane:password@corp.net", true),
+            ("smtp://jane:password@corp.net", true),
+            ("smtp://jane:hunter2@corp.net", false),
+            ("smtp://jane@corp.net", false),
             ("https://jane:@corp.net", false),
             ("https://jane:hunter2@corp.net", false),
             ("mailto://jane@corp.net", false),

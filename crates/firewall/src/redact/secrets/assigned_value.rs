@@ -35,6 +35,9 @@ pub(super) fn value_after(bytes: &[u8], from: usize, separator: u8) -> Option<As
     let folded = byte_at(bytes, start) == b'\\' && b"\r\n".contains(&byte_at(bytes, start + 1));
     if (folded || b"\r\n".contains(&byte_at(bytes, start))) && b"=:".contains(&separator) {
         (start, requires_token) = (next_line(bytes, start), true);
+        if separator == b'=' && line_value::is_assignment(slice(bytes, start..bytes.len())) {
+            return None;
+        }
     }
     if separator == b':' && !requires_token {
         if b"|>".contains(&byte_at(bytes, start))
@@ -145,6 +148,37 @@ fn is_ciphertext(text: &str) -> bool {
     text.starts_with("ENC[") || body.len() >= MIN_CIPHERTEXT_BYTES && body.iter().all(is_base64)
 }
 
+/// True below a heading such as `SPEC CHECKSUMS:`, whose list has names of any kind.
+pub(super) fn is_in_list_of_checksums(bytes: &[u8], start: usize) -> bool {
+    const MAX_DISTANCE: usize = 400;
+    let before = slice(bytes, start.saturating_sub(MAX_DISTANCE)..start);
+    memchr::memmem::find(before, b"CHECKSUMS").is_some()
+}
+
+/// True for a number of at most 64 bits: `0x00007ff8a44172b0`.
+pub(super) fn is_memory_address(raw: &[u8]) -> bool {
+    raw.strip_prefix(b"0x")
+        .is_some_and(|digits| digits.len() <= 16 && digits.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// True for a path of two or more names: `NOPASSWD: /usr/bin/systemctl`, `password: /run/secrets/db`.
+fn is_rooted_path(text: &str) -> bool {
+    let is_name = |part: &str| {
+        part.len() > 1 && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+    };
+    text.strip_prefix('/').is_some_and(|path| {
+        path.contains('/') && path.split('/').all(is_name) && !has_scrambled_word(path)
+    })
+}
+
+/// True for the rest of a line of `/etc/passwd` for a user `passwd`: `x:44:17::/home/x:/bin/sh`. The
+/// numbers may be masked, since `44:17::` is an address too.
+fn is_account_entry(text: &str) -> bool {
+    text.starts_with("x:")
+        && text.matches(':').count() >= 2
+        && text.rsplit_once(':').is_some_and(|(_, shell)| shell.starts_with('/'))
+}
+
 /// True if the value is a secret of the kind that its name announces.
 pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -> bool {
     let raw = slice(bytes, value.range.clone());
@@ -152,6 +186,9 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
     if text.is_empty()
         || text.starts_with(['[', '(']) && !is_password_in_brackets(text, value)
         || is_ciphertext(text)
+        || is_memory_address(raw)
+        || is_rooted_path(text)
+        || is_account_entry(text)
         || is_placeholder(text, kind)
     {
         return false;
@@ -181,7 +218,10 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
     match kind {
         SecretKind::Password => is_password(text, &shape, value),
         SecretKind::Pass => shape.len >= 6 && shape.letters > 0 && is_password(text, &shape, value),
-        SecretKind::Secret => is_token(text, &shape, value),
+        SecretKind::Secret => {
+            is_token(text, &shape, value)
+                && !(shape.is_hex && is_in_list_of_checksums(bytes, value.range.start))
+        }
         SecretKind::Weak => {
             shape.len >= 16
                 && shape.looks_random()

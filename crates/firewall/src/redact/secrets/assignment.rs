@@ -76,10 +76,14 @@ fn at_equals(bytes: &[u8], at: usize) -> Option<Assignment> {
     }
     let from = if after == b'>' { at + 2 } else { at + 1 };
     let kind = kind_before(bytes, at)?;
+    if is_alias(bytes, at) {
+        return None;
+    }
     let mut value = assigned_value::value_after(bytes, from, b'=')?;
     if byte_at(bytes, value.range.end) == b'&' && is_behind_semicolon(bytes, at) {
         value.range.end = assigned_value::semicolon_end(bytes, value.range.end);
     }
+    value.quoted |= is_in_connection_string(bytes, at, &value);
     fill_line(bytes, at, kind, &mut value);
     Some(Assignment { kind, value })
 }
@@ -98,11 +102,28 @@ fn fill_line(bytes: &[u8], sign: usize, kind: SecretKind, value: &mut AssignedVa
     }
 }
 
+/// True for the name of a command that a shell gets: `alias pw='pwgen -s 24 1'`.
+fn is_alias(bytes: &[u8], sign: usize) -> bool {
+    name_before(bytes, sign)
+        .is_some_and(|name| slice(bytes, name.start.saturating_sub(6)..name.start) == b"alias ")
+}
+
 /// True for a name in a connection string, `;Password=`, where `&` is an ordinary character.
 fn is_behind_semicolon(bytes: &[u8], sign: usize) -> bool {
     let Some(name) = name_before(bytes, sign) else { return false };
     let before = slice(bytes, name.start.saturating_sub(2)..name.start).trim_ascii_end();
     before.last() == Some(&b';')
+}
+
+/// True for a value of letters in a connection string: `Server=x;User Id=y;Password=Birch_xYz`. It is
+/// a value whatever it is, as there are no variables.
+fn is_in_connection_string(bytes: &[u8], sign: usize, value: &AssignedValue) -> bool {
+    const SERVERS: [&[u8]; 5] = [b"server=", b"data source=", b"host=", b"user id=", b"uid="];
+    if !is_behind_semicolon(bytes, sign) || slice(bytes, value.range.clone()).contains(&b'.') {
+        return false;
+    }
+    let before = slice(bytes, sign.saturating_sub(MAX_RESOURCE_BYTES)..sign).to_ascii_lowercase();
+    SERVERS.iter().any(|name| memchr::memmem::find(&before, name).is_some())
 }
 
 fn at_colon(bytes: &[u8], at: usize) -> Option<Assignment> {
@@ -114,7 +135,10 @@ fn at_colon(bytes: &[u8], at: usize) -> Option<Assignment> {
         return None;
     }
     let kind = kind_before(bytes, at)?;
-    if is_in_resource_name(bytes, at) {
+    if is_in_resource_name(bytes, at) || is_host_with_port(bytes, at) {
+        return None;
+    }
+    if is_prompt(bytes, at) {
         return None;
     }
     let mut value = assigned_value::value_after(bytes, at + 1, b':')?;
@@ -122,6 +146,36 @@ fn at_colon(bytes: &[u8], at: usize) -> Option<Assignment> {
         fill_line(bytes, at, kind, &mut value);
     }
     Some(Assignment { kind, value })
+}
+
+/// True for the host and port of a URL: `http://auth:9000/verify`.
+fn is_host_with_port(bytes: &[u8], colon: usize) -> bool {
+    let Some(name) = name_before(bytes, colon) else { return false };
+    let port = slice(bytes, colon + 1..(colon + 7).min(bytes.len()));
+    let digits = port.iter().take_while(|b| b.is_ascii_digit()).count();
+    let next = byte_at(bytes, colon + 1 + digits);
+    name.end == colon
+        && slice(bytes, name.start.saturating_sub(3)..name.start) == b"://"
+        && (2..=5).contains(&digits)
+        && !next.is_ascii_alphanumeric()
+        && !b"@!#$%&*+-^~_".contains(&next)
+}
+
+/// True for the colon of a text in quotes that ends with it, as in `prompt('Password: ', …)`: the
+/// quote behind it closes the text, and what follows is no value.
+fn is_prompt(bytes: &[u8], colon: usize) -> bool {
+    let rest = slice(bytes, colon + 1..(colon + 4).min(bytes.len()));
+    let Some(quote) = rest.iter().copied().find(|b| *b != b' ') else { return false };
+    if !b"\"'`".contains(&quote) {
+        return false;
+    }
+    let run = slice(bytes, colon.saturating_sub(MAX_NAME_BYTES)..colon);
+    let line = run.rsplit(|b| *b == b'\n').next().unwrap_or_default();
+    let Some(open) = line.iter().rposition(|b| *b == quote) else { return false };
+    let before = byte_at(line, open.wrapping_sub(1));
+    !before.is_ascii_alphanumeric()
+        && before != b'\\'
+        && byte_at(line, open + 1).is_ascii_alphabetic()
 }
 
 /// True for a colon in the name of a resource, `arn:aws:secretsmanager:eu-west-1:1234:secret:x`.
@@ -255,8 +309,21 @@ fn in_argument_list(bytes: &[u8], at: usize) -> Option<Assignment> {
     let mut value = assigned_value::value_after(bytes, at + 1, b',')?;
     // In a list of names the next name is not a value, so the value must look like a token.
     let call = byte_at(bytes, name.start.wrapping_sub(2)) == b'(';
-    value.requires_token = !call;
+    value.requires_token = !call || !stores(bytes, name.start.saturating_sub(2));
     value.quoted.then_some(Assignment { kind, value })
+}
+
+/// True if the name of the call whose bracket is here says that it stores a value: `setProperty`,
+/// `define`. Others say something about a field: `rejectValue("password", "mismatch")`.
+fn stores(bytes: &[u8], bracket: usize) -> bool {
+    const VERBS: [&[u8]; 14] = [
+        b"set", b"put", b"define", b"env", b"add", b"with", b"config", b"option", b"param",
+        b"append", b"header", b"property", b"insert", b"default",
+    ];
+    let run = slice(bytes, bracket.saturating_sub(32)..bracket);
+    let len = run.iter().rev().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    let name = slice(run, run.len() - len..run.len()).to_ascii_lowercase();
+    VERBS.iter().any(|verb| memchr::memmem::find(&name, verb).is_some())
 }
 
 /// A value in `--name value` or `-name value`.

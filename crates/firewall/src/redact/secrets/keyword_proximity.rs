@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::assigned_value;
 use super::keywords::{self, Keyword, KeywordContext};
 use super::secret_name;
 use super::token_form;
@@ -21,6 +22,8 @@ const MIN_TOKEN_LEN: u32 = 12;
 const MAX_TOKEN_LEN: usize = 300;
 /// The shortest token that may contain slashes.
 const MIN_SLASHED_LEN: usize = 32;
+/// The length of the identifier of an object of MongoDB.
+const OBJECT_ID_LEN: usize = 24;
 /// How far before a token keywords are searched, in bytes.
 const SEARCH_BYTES: usize = 72;
 
@@ -66,10 +69,17 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
         return;
     }
     let Ok(text) = std::str::from_utf8(raw) else { return };
-    if !is_one_token(text, &shape) || vendor_id::is_vendor_id(raw) {
+    if !is_one_token(text, &shape)
+        || vendor_id::is_vendor_id(raw)
+        || assigned_value::is_memory_address(raw)
+        || is_host_key(bytes, &run)
+    {
         return;
     }
     let Some(near) = keywords::keyword_before(bytes, token.start, SEARCH_BYTES) else { return };
+    if shape.is_hex && assigned_value::is_in_list_of_checksums(bytes, token.start) {
+        return;
+    }
     if let Some(rule) = matching_rule(bytes, &shape, uuid, &near)
         && not_placeholder(text)
     {
@@ -111,6 +121,15 @@ fn is_collation(text: &str) -> bool {
     is_set && ["_ci", "_cs", "_bin", "_ks"].iter().any(|order| text.ends_with(order))
 }
 
+/// True for a public key as OpenSSH writes it, or the hash of a host in `known_hosts`.
+fn is_host_key(bytes: &[u8], run: &Range<usize>) -> bool {
+    let raw = slice(bytes, run.clone());
+    [&b"AAAAC3NzaC1l"[..], b"AAAAB3NzaC1", b"AAAAE2VjZHNh", b"AAAAGnNrLX"]
+        .iter()
+        .any(|head| raw.starts_with(head))
+        || slice(bytes, run.start.saturating_sub(3)..run.start) == b"|1|"
+}
+
 /// The rule that the token matches, given its context.
 fn matching_rule(
     bytes: &[u8],
@@ -124,13 +143,25 @@ fn matching_rule(
     let common = uuid || shape.is_hex && matches!(shape.len, 40 | 64 | 128);
     let named = slice(bytes, near.name.clone());
     let identifier = secret_name::is_identifier(named);
-    if near.keyword != Keyword::Vendor
-        && (secret_name::is_attribute(named) || secret_name::is_public(named))
+    if uuid && identifier && secret_name::is_of_directory(named) {
+        return None;
+    }
+    let is_vendors = near.keyword == Keyword::Vendor;
+    if !is_vendors && secret_name::is_attribute(named)
+        || !(is_vendors && near.in_name) && secret_name::is_public(named)
     {
         return None;
     }
     match near.keyword {
         Keyword::Vendor if uuid && !near.is_set_off && near.gap > 3 && !near.is_called_a_secret => {
+            None
+        }
+        // Of these, most are not secret: what a host serves, and objects of a database.
+        Keyword::Vendor
+            if (near.is_host || shape.is_hex && shape.len == OBJECT_ID_LEN)
+                && !near.in_name
+                && !near.is_called_a_secret =>
+        {
             None
         }
         Keyword::Vendor if !identifier || near.in_name => Some(VENDOR_TOKEN_RULE),

@@ -53,6 +53,8 @@ pub(super) struct KeywordContext {
     pub(super) is_set_off: bool,
     /// A word such as `token` is right before.
     pub(super) is_called_a_secret: bool,
+    /// The keyword is the vendor's own domain: `github.com`, but not `nuget.corp.net`.
+    pub(super) is_host: bool,
 }
 
 const STRONG_WORDS: &[&str] = words![
@@ -69,7 +71,7 @@ const REFUSAL_WORDS: &[&str] = words![
     "hash" "etag" "revision" "rev" "srcrev" "integrity" "version" "uuid" "guid" "trace" "traceid"
     "span" "request" "correlation" "fingerprint" "thumbprint" "image" "layer" "blob" "subproject"
     "checkout" "merged" "merge" "ref" "refs" "tree" "parent" "cherry" "branch" "public" "pubkey"
-    "nonce" "filename" "serial" "session_id" "transaction" "tx" "txid" "block" "contract" "wallet"
+    "nonce" "filename" "reference" "shasum" "incident" "deployment" "serial" "session_id" "transaction" "tx" "txid" "block" "contract" "wallet"
     "etags" "build" "snapshot" "container" "pod" "_id" "objectid" "boundary" "color" "enc[" "enc(" "{cipher}"
     "playlist" "playlists" "album" "track" "episode" "video" "videos" "watch" "channel" "changeset"
     "customer" "price" "product" "invoice" "order" "guild" "board" "design" "head" "pipeline"
@@ -139,8 +141,16 @@ pub(super) fn keyword_before(bytes: &[u8], token: usize, reach: usize) -> Option
         has_separator,
         gap: token - end,
         is_called_a_secret,
+        is_host: ends_with_top_level(slice(bytes, end..token)),
         is_set_off: has_separator || gap.iter().any(|b| b"\"'`{(".contains(b)),
     })
+}
+
+/// True for a point and one label, which end a domain.
+fn ends_with_top_level(rest: &[u8]) -> bool {
+    let Some(label) = rest.strip_prefix(b".") else { return false };
+    let len = label.iter().take_while(|b| b.is_ascii_lowercase()).count();
+    len >= 2 && !matches!(label.get(len), Some(b'.' | b'-' | b'_')) && len < label.len()
 }
 
 /// True if the word ends the name of something public: `csrf_token`, `cache key`.
@@ -201,5 +211,21 @@ mod tests {
             assert!(plain.bytes().all(known), "{name}");
         }
         assert!(KEYWORDS.is_some());
+    }
+
+    #[test]
+    fn the_domain_of_a_vendor_has_one_label_behind_it() {
+        for (rest, is_domain) in [
+            (".com/x", true),
+            (".io\"", true),
+            (".corp.net", false),
+            (".c ", false),
+            (".com", false),
+            (".COM/", false),
+            ("-com/", false),
+            ("", false),
+        ] {
+            assert_eq!(ends_with_top_level(rest.as_bytes()), is_domain, "{rest}");
+        }
     }
 }

@@ -92,6 +92,15 @@ fn stop_in_line(run: &[u8]) -> usize {
     run.len()
 }
 
+/// True for `name=` and a value: another line of a file of variables. Padding of base64 is no sign.
+pub(super) fn is_assignment(text: &[u8]) -> bool {
+    let head = slice(text, 0..text.len().min(MAX_NAME_BYTES));
+    let is_named = |b: &&u8| b.is_ascii_alphanumeric() || b"_.-".contains(b);
+    let len = head.iter().take_while(is_named).count();
+    let next = byte_at(head, len + 1);
+    len > 0 && byte_at(head, len) == b'=' && next != b'=' && !b"\r\n\0".contains(&next)
+}
+
 /// True for `name=` and `name:`.
 fn begins_with_name(text: &[u8]) -> bool {
     let head = slice(text, 0..text.len().min(MAX_NAME_BYTES));
@@ -236,6 +245,23 @@ mod tests {
             ("f1,g(x)", "f1"),
         ] {
             assert_eq!(line_value(text, 2), value, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_assigns_is_no_value_of_the_line_above() {
+        for (text, assigns) in [
+            ("HOST=db", true),
+            ("db.host=db\n", true),
+            ("q8Vn2Lm=", false),
+            ("q8Vn2Lm==\n", false),
+            ("q8Vn2Lm=\n", false),
+            ("\"HOST=db\"", false),
+            ("q8Vn2Lm", false),
+            ("=db", false),
+            ("", false),
+        ] {
+            assert_eq!(is_assignment(text.as_bytes()), assigns, "{text:?}");
         }
     }
 

@@ -169,7 +169,7 @@ fn secret_in_cell(
         start += cells.next()?.len() + 1;
     }
     let cell = cells.next()?;
-    let blank = |byte: &&u8| byte.is_ascii_whitespace() || **byte == b'"';
+    let blank = |byte: &&u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'`');
     let from = start + cell.iter().take_while(blank).count();
     let to = start + cell.len() - cell.iter().rev().take_while(blank).count();
     let range = from..to.max(from);
@@ -238,6 +238,8 @@ mod tests {
         for (line, column, value) in [
             ("ann,q8Vn2Lm9,x", 1, Some("q8Vn2Lm9")),
             ("ann, \"q8Vn2Lm9\" ,x", 1, Some("q8Vn2Lm9")),
+            ("ann,`q8Vn2Lm9`,x", 1, Some("q8Vn2Lm9")),
+            ("ann,`DB_PASS_FILE`,x", 1, None),
             ("q8Vn2Lm9,ann", 0, Some("q8Vn2Lm9")),
             ("ann,x,q8Vn2Lm9", 2, Some("q8Vn2Lm9")),
             ("ann,q8Vn2Lm9", 2, None),

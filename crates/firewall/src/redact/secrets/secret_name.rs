@@ -62,13 +62,14 @@ const PUBLIC_WORDS: &[&str] = words![
     "previous" "page" "continuation" "cursor" "idempotency" "routing" "bucket" "object" "schema"
     "sequence" "translation" "i18n" "group" "index" "row" "field" "column" "event" "map" "hot"
     "keyboard" "resume" "sync" "dedupe" "natural" "surrogate" "composite" "unique" "authenticity"
-    "lookup" "host" "verification" "max" "min" "num" "per" "total" "restore"
+    "lookup" "host" "verification" "max" "min" "num" "per" "total" "restore" "publishable" "hashed"
+    "site" "sitekey"
 ];
 
 /// Words for a public key that also precede it in a sentence: `cache key: x`.
 const PUBLIC_PHRASE_WORDS: &[&str] = words![
     "public" "foreign" "primary" "partition" "sort" "cache" "restore" "idempotency" "routing" "object"
-    "unique" "composite" "surrogate" "lookup" "translation" "row" "shard" "dedupe"
+    "unique" "composite" "surrogate" "lookup" "translation" "row" "shard" "dedupe" "kernel"
 ];
 
 /// Last words of names for an attribute of a secret, or for something unrelated.
@@ -76,7 +77,7 @@ const ATTRIBUTE_WORDS: &[&str] = words![
     "name" "names" "url" "uri" "file" "filename" "path" "vault" "version" "size" "length" "type"
     "region" "host" "hostname" "port" "email" "mail" "date" "time" "count" "format" "alg"
     "algorithm" "label" "title" "description" "prefix" "suffix" "arn" "model" "ref" "selector"
-    "hash" "checksum" "digest" "endpoint" "issuer" "audience" "scope" "expires" "location" "bucket"
+    "hash" "checksum" "digest" "certificate" "cert" "endpoint" "issuer" "audience" "scope" "expires" "location" "bucket"
 ];
 
 /// Last words of names that say which of several secrets it is: that of an environment, an age or a
@@ -270,6 +271,25 @@ pub(super) fn is_attribute(name: &[u8]) -> bool {
     is_in_list(split_last_word(name).1, ATTRIBUTE_WORDS)
 }
 
+/// True for the name of an identifier of Entra or of an account, whose form is that of the tokens of
+/// other vendors: `AZURE_CLIENT_ID`, `tenantId`.
+pub(super) fn is_of_directory(mut name: &[u8]) -> bool {
+    for _ in 0..6 {
+        let (rest, word) = split_last_word(name);
+        if is_in_list(
+            word,
+            &[
+                "azure", "arm", "aad", "entra", "tenant", "subscription", "directory",
+                "organization",
+            ],
+        ) {
+            return true;
+        }
+        name = rest;
+    }
+    false
+}
+
 /// True for the name of an identifier: its last word is `id`, `uuid` or the like.
 pub(super) fn is_identifier(name: &[u8]) -> bool {
     let (_, word) = split_last_word(name);
@@ -301,6 +321,9 @@ mod tests {
             ("secret_name", None),
             ("nextPageToken", None),
             ("public_key", None),
+            ("STRIPE_PUBLISHABLE_KEY", None),
+            ("hashed_secret", None),
+            ("siteKey", None),
             ("author", None),
             ("contraseña", Some(SecretKind::Password)),
             ("DB_CONTRASEÑA", Some(SecretKind::Password)),

@@ -1,13 +1,14 @@
 //! Object ids of vendors. They look random and occur near the vendor's name, but are not secret:
 //! knowing one gives no access.
 
-/// Prefixes of object ids of Stripe, Slack, GitHub and language model APIs.
-const PREFIXES: [&[u8]; 40] = [
-    b"acct_", b"asst_", b"batch_", b"card_", b"ch_", b"chatcmpl-", b"cn_", b"cus_", b"dp_",
-    b"evt_", b"file-", b"file_", b"il_", b"in_", b"mandate_", b"msg_", b"org-", b"pi_", b"plan_",
-    b"pm_", b"po_", b"price_", b"prod_", b"proj_", b"py_", b"re_", b"req_", b"resp_", b"run_",
-    b"seti_", b"src_", b"step_", b"sub_", b"sub_sched_", b"thread_", b"toolu_", b"tr_", b"txn_",
-    b"txr_", b"we_",
+/// Object ids of Slack and language model APIs, with a hyphen after their prefix.
+const PREFIXES: [&[u8]; 3] = [b"chatcmpl-", b"file-", b"org-"];
+
+/// Words before the underscore of a key: `sk_live_…`, `tok_…`. Before that of an object there is its
+/// kind: `evt_…`, `prj_…`.
+const KEY_PREFIXES: [&[u8]; 17] = [
+    b"sk", b"rk", b"tok", b"token", b"key", b"api", b"apikey", b"secret", b"pat", b"pass", b"pw",
+    b"access", b"auth", b"live", b"test", b"prod", b"whsec",
 ];
 
 /// Prefixes of AWS resource ids, followed by eight or seventeen hexadecimal digits.
@@ -23,11 +24,40 @@ const AIRTABLE: [&[u8]; 8] = [b"rec", b"tbl", b"viw", b"fld", b"app", b"usr", b"
 pub(super) fn is_vendor_id(token: &[u8]) -> bool {
     let after = |prefix: &&&[u8]| token.strip_prefix(**prefix);
     PREFIXES.iter().filter_map(|prefix| after(&prefix)).any(is_word)
+        || is_object_id(token)
+        || token.contains(&b'/') && token.split(|b| *b == b'/').all(is_airtable_id)
         || AWS_PREFIXES
             .iter()
             .filter_map(|prefix| after(&prefix))
             .any(|rest| matches!(rest.len(), 8 | 17) && rest.iter().all(u8::is_ascii_hexdigit))
-        || token.len() == 17 && AIRTABLE.iter().filter_map(|prefix| after(&prefix)).any(is_word)
+        || is_parcel_number(token)
+        || is_airtable_id(token)
+}
+
+/// A kind, an underscore, and letters and digits: `evt_3Nx7Yq2mN8rKd0XbL5vW3zPq`; also a publishable
+/// key of Stripe.
+fn is_object_id(token: &[u8]) -> bool {
+    let token = match token.strip_prefix(b"pk_live_").or_else(|| token.strip_prefix(b"pk_test_")) {
+        Some(rest) => return is_word(rest),
+        None => token,
+    };
+    let Some(end) = token.iter().position(|b| *b == b'_') else { return false };
+    let (kind, rest) = token.split_at(end);
+    (2..=8).contains(&kind.len())
+        && kind.iter().all(u8::is_ascii_alphabetic)
+        && !KEY_PREFIXES.iter().any(|key| key.eq_ignore_ascii_case(kind))
+        && rest.get(1..).is_some_and(|rest| rest.len() >= 12 && is_word(rest))
+}
+
+fn is_airtable_id(token: &[u8]) -> bool {
+    token.len() == 17
+        && AIRTABLE.iter().filter_map(|prefix| token.strip_prefix(*prefix)).any(is_word)
+}
+
+/// A number by which UPS finds a parcel.
+fn is_parcel_number(token: &[u8]) -> bool {
+    let rest = token.strip_prefix(b"1Z").unwrap_or_default();
+    rest.len() == 16 && rest.iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
 }
 
 fn is_word(rest: &[u8]) -> bool {
@@ -40,7 +70,13 @@ mod tests {
 
     #[test]
     fn identifiers_are_told_from_keys() {
-        for known in ["evt_3Nx7Yq2mN8rKd0XbL5vW3zPq", "recEMXilKaQE43JbZ", "i-0123456789abcdef0"] {
+        for known in [
+            "evt_3Nx7Yq2mN8rKd0XbL5vW3zPq",
+            "pk_live_3Nx7Yq2mN8rKd0XbL5vW3zPq",
+            "recEMXilKaQE43JbZ",
+            "i-0123456789abcdef0",
+            "1Z999AA10123456784",
+        ] {
             assert!(is_vendor_id(known.as_bytes()), "{known}");
         }
         for key in [

@@ -25,6 +25,7 @@ pub(crate) fn looks_like_password(text: &str) -> bool {
         && !is_method(core)
         && !is_address(core)
         && !is_code(core)
+        && !is_reference(text)
         && not_a_path(core)
         && not_placeholder_password(text)
 }
@@ -37,7 +38,7 @@ fn is_measure(text: &str) -> bool {
     let has_capital = rest.bytes().any(|b| b.is_ascii_uppercase());
     let is_name = rest.len() > 4 && has_capital && rest.bytes().any(|b| b.is_ascii_lowercase());
     (1..=MAX_MEASURE_DIGITS).contains(&digits)
-        && rest.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-')
+        && rest.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-' || !b.is_ascii())
         && !is_name
 }
 
@@ -87,6 +88,12 @@ fn is_code(text: &str) -> bool {
         || text.contains('.') && text.split('.').all(word) && !is_of_two_names(text)
 }
 
+/// A variable or a tag of YAML: `$password`, `!vault`.
+fn is_reference(text: &str) -> bool {
+    text.strip_prefix(['$', '!'])
+        .is_some_and(|name| name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_'))
+}
+
 /// `heather.Moor7`, but not `cfg.Token2`.
 pub(crate) fn is_of_two_names(text: &str) -> bool {
     let Some((first, last)) = text.split_once('.') else { return false };
@@ -121,6 +128,7 @@ mod tests {
                 "\\word12", "@word12", "%word12", "#word12", "+word12", "&word12", "*word12",
                 "?word12", "http://a1", "90days", "v2.1.0b", "sha256", "jane1@corp.net",
                 "cfg.token2", "a=b123", "ab/cd/e1.txt", "your-key1", "plover!", "plover??",
+                "$password", "!vault", "90päivää",
             ],
         );
     }

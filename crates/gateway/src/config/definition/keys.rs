@@ -131,11 +131,7 @@ static OAUTH: SectionDefinition = SectionDefinition {
             "How tokens that are no JWTs are introspected, by the names of issuers in the policy; \
              answers are cached for 30 s, refusals for 5 s",
         ),
-        key(
-            "authority",
-            Text,
-            "A file of certificates, in PEM, that count beside the platform's for issuers",
-        ),
+        key("ca_file", Text, "Certificates, in PEM, that count beside the platform's for issuers"),
     ],
 };
 
@@ -302,6 +298,7 @@ static OTLP: SectionDefinition = SectionDefinition {
         key("endpoint", Text, "Its address, without `/v1/traces`; `http://` for this machine only")
             .required(),
         key("headers", Map(&Text, FEW), "Headers of each request").with_default("{}"),
+        key("attributes", Map(&Text, FEW), "Attributes of this gateway in all that is sent; they count before `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`").with_default("{}"),
         key("interval_s", Integer(1, 60 * 60), "How often metrics are sent, in seconds")
             .with_default("60"),
     ],

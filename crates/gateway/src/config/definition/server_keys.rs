@@ -21,6 +21,7 @@ static SERVER: SectionDefinition = SectionDefinition {
         key("cwd", Text, "Its working directory"),
         key("url", Text, "Its address, where it is reached over HTTP"),
         key("headers", Map(&Text, MANY), "Headers of each request to it").with_default("{}"),
+        key("ca_file", Text, "Certificates, in PEM, that count beside the platform's for this server and where its logins are made"),
         key("oauth", Table(&OAUTH), "How `weaver login NAME` logs in; needed only where the authorization server registers no clients by itself"),
         key("disabled", Flag, "Leaves the server out; its variables are not looked up").with_default("false"),
         key("instances", Word(&words(&INSTANCE_SHARING)), "A process or session for each client, with its own login; for each folder that clients work in; or one for all").with_default("\"client\""),

@@ -37,6 +37,9 @@ pub struct ServerStatus {
     /// Why the documents on disk are not those in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_documents: Option<String>,
+    /// Why the configuration on disk is not the one in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_configuration: Option<String>,
 }
 
 /// The status of an upstream server.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use opentelemetry_proto::tonic::resource::v1::Resource;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
@@ -11,6 +12,7 @@ use weaver_drivers::{HttpPoster, PostBody, PostError};
 use weaver_types::{Clock as _, SystemClock};
 
 use super::metrics::{self, Interval};
+use super::resource::ExportedResource;
 use super::spans::{self, SpanRecord};
 use crate::config::OtlpSettings;
 use crate::telemetry::Telemetry;
@@ -50,6 +52,7 @@ impl SpanQueue {
 pub(crate) struct Exporter {
     traces: HttpPoster,
     metrics: HttpPoster,
+    resource: Resource,
     interval: Duration,
     queue: mpsc::Receiver<Vec<SpanRecord>>,
 }
@@ -68,7 +71,10 @@ impl Exporter {
     ///
     /// # Errors
     /// [`PostError::Address`].
-    pub(crate) fn new(collector: &OtlpSettings) -> Result<(Self, SpanQueue), PostError> {
+    pub(crate) fn new(
+        collector: &OtlpSettings,
+        resource: ExportedResource<'_>,
+    ) -> Result<(Self, SpanQueue), PostError> {
         let post = |path: &str| {
             let url = format!("{}{path}", collector.endpoint);
             HttpPoster::new(&url, SEND_TIMEOUT, MAX_RESPONSE_BYTES)?
@@ -76,7 +82,8 @@ impl Exporter {
         };
         let (sender, queue) = mpsc::channel(MAX_QUEUED_CALLS);
         let (traces, metrics) = (post("/v1/traces")?, post("/v1/metrics")?);
-        let exporter = Self { traces, metrics, interval: collector.interval, queue };
+        let resource = resource.to_otlp();
+        let exporter = Self { traces, metrics, resource, interval: collector.interval, queue };
         Ok((exporter, SpanQueue(sender)))
     }
 
@@ -140,7 +147,7 @@ impl Exporter {
             return;
         }
         let count = spans.len();
-        if let Err(error) = send(&self.traces, spans::encode(spans)).await {
+        if let Err(error) = send(&self.traces, spans::encode(spans, &self.resource)).await {
             telemetry.export.spans_dropped.add(count);
             telemetry.export.failures.add(1);
             tracing::warn!(%error, spans = count, "the collector did not take spans");
@@ -149,7 +156,7 @@ impl Exporter {
 
     async fn send_metrics(&self, telemetry: &Telemetry, gather: &MetricsSource) {
         let interval = Interval { from: telemetry.started_at, to: SystemClock::default().now() };
-        let body = metrics::encode(&gather(), interval);
+        let body = metrics::encode(&gather(), interval, &self.resource);
         if let Err(error) = send(&self.metrics, body).await {
             telemetry.export.failures.add(1);
             tracing::warn!(%error, "the collector did not take metrics");

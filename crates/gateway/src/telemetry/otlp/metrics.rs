@@ -6,10 +6,11 @@ use opentelemetry_proto::tonic::metrics::v1::{
     AggregationTemporality, Gauge, Histogram, HistogramDataPoint, Metric, NumberDataPoint,
     ResourceMetrics, ScopeMetrics, Sum, metric::Data, number_data_point::Value,
 };
+use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message as _;
 use weaver_types::Timestamp;
 
-use super::resource::{SCHEMA, attribute, resource, scope};
+use super::resource::{SCHEMA, attribute, scope};
 use crate::telemetry::family::{MetricFamily, MetricKind, Sample, SampleValue};
 use crate::telemetry::histogram::BOUNDS;
 
@@ -24,7 +25,11 @@ pub(super) struct Interval {
 }
 
 /// The body of a metrics export request.
-pub(super) fn encode(families: &[MetricFamily], interval: Interval) -> Vec<u8> {
+pub(super) fn encode(
+    families: &[MetricFamily],
+    interval: Interval,
+    resource: &Resource,
+) -> Vec<u8> {
     let non_empty = families.iter().filter(|family| !family.samples.is_empty());
     let scope_metrics = ScopeMetrics {
         scope: Some(scope()),
@@ -32,7 +37,7 @@ pub(super) fn encode(families: &[MetricFamily], interval: Interval) -> Vec<u8> {
         schema_url: SCHEMA.to_owned(),
     };
     let resource_metrics = ResourceMetrics {
-        resource: Some(resource()),
+        resource: Some(resource.clone()),
         scope_metrics: vec![scope_metrics],
         schema_url: SCHEMA.to_owned(),
     };

@@ -1,12 +1,13 @@
 //! The spans of a call, named by the OpenTelemetry conventions for MCP and generative AI.
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{
     ResourceSpans, ScopeSpans, Span, SpanFlags, Status, span::SpanKind, status::StatusCode,
 };
 use prost::Message as _;
 
-use super::resource::{SCHEMA, attribute, resource, scope};
+use super::resource::{SCHEMA, attribute, scope};
 use crate::telemetry::call_metrics::{CallReport, CallStage, RequestOrigin};
 use crate::telemetry::call_trace::{CallTrace, SpanId, StageRecord};
 
@@ -175,14 +176,14 @@ fn stage_attributes(
 }
 
 /// The body of a trace export request.
-pub(super) fn encode(spans: Vec<SpanRecord>) -> Vec<u8> {
+pub(super) fn encode(spans: Vec<SpanRecord>, resource: &Resource) -> Vec<u8> {
     let scope_spans = ScopeSpans {
         scope: Some(scope()),
         spans: spans.into_iter().map(to_otlp).collect(),
         schema_url: SCHEMA.to_owned(),
     };
     let resource_spans = ResourceSpans {
-        resource: Some(resource()),
+        resource: Some(resource.clone()),
         scope_spans: vec![scope_spans],
         schema_url: SCHEMA.to_owned(),
     };

@@ -12,7 +12,9 @@ use serde_json::Value;
 use weaver_text::values::{self, ValueToken};
 use weaver_types::{Impact, JsonPointer};
 
-use crate::critical::{self, ArgumentRole, PathStep, SchemaMembership, schema_membership};
+use crate::critical::{
+    self, ArgumentRole, PathStep, SchemaMembership, ToolWords, schema_membership,
+};
 use crate::destination::TrustedDestination;
 use crate::provenance::{RequiredTokens, SensitiveValue, ValueOrigin, ValueOrigins, argument_name};
 use crate::query::PolicyQuery;
@@ -54,6 +56,7 @@ pub(super) fn check(
     };
     let mut call = ProvenanceCheck::new(query, origins, destinations);
     call.check_value(arguments, &mut Vec::new())?;
+    call.check_payment(arguments)?;
     if call.has_vouched_destination {
         return Ok(());
     }
@@ -73,14 +76,16 @@ fn is_number_like(name: &str) -> bool {
 }
 
 /// One pass over the values of a call. The first gap ends it.
-struct ProvenanceCheck<'a> {
-    query: &'a PolicyQuery<'a>,
-    origins: &'a dyn ValueOrigins,
+pub(super) struct ProvenanceCheck<'a> {
+    pub(super) query: &'a PolicyQuery<'a>,
+    pub(super) origins: &'a dyn ValueOrigins,
     /// The policy's trusted destinations; `None` unless the call is a read at a sink that is not
     /// strict.
     destinations: Option<&'a BTreeSet<TrustedDestination>>,
+    /// The words of the tool's name.
+    pub(super) tool: ToolWords,
     /// Whether only the user's words can vouch for values.
-    user_words_only: bool,
+    pub(super) user_words_only: bool,
     /// Whether every value must be vouched for, not just critical ones.
     checks_every_value: bool,
     /// Whether a value that decides where the call goes was found and vouched for.
@@ -100,6 +105,7 @@ impl<'a> ProvenanceCheck<'a> {
             query,
             origins,
             destinations,
+            tool: ToolWords::of(query.capability.id().as_str()),
             user_words_only,
             checks_every_value: false,
             has_vouched_destination: false,
@@ -114,6 +120,7 @@ impl<'a> ProvenanceCheck<'a> {
     ) -> Result<(), ProvenanceGap> {
         match value {
             Value::Array(items) => {
+                self.check_list(items, at)?;
                 for (index, item) in items.iter().enumerate() {
                     at.push(PathStep::item(index));
                     self.check_value(item, at)?;
@@ -175,11 +182,13 @@ impl<'a> ProvenanceCheck<'a> {
     }
 
     fn check_leaf(&mut self, value: &Value, at: &[PathStep<'_>]) -> Result<(), ProvenanceGap> {
-        let empty = value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
-        if empty {
+        let name = argument_name(at);
+        if value.is_null() {
             return Ok(());
         }
-        let name = argument_name(at);
+        if value.as_str().is_some_and(|text| text.trim().is_empty()) {
+            return self.check_empty(value, at);
+        }
         if self.is_critical(at, name) {
             return self.check_critical(value, at, name);
         }
@@ -200,13 +209,25 @@ impl<'a> ProvenanceCheck<'a> {
         name: &str,
     ) -> Result<(), ProvenanceGap> {
         let pointer = json_pointer(at);
+        let sounds_free = matches!(
+            critical::argument_role(name),
+            ArgumentRole::Text | ArgumentRole::Time | ArgumentRole::Setting
+        );
+        let sink = self.query.capability.sink();
+        let is_object = sounds_free && self.tool.names_object(name, sink);
         let found = match JsonPointer::parse(&pointer) {
+            Ok(_) if is_object => self.origin_by(&RequiredTokens::for_object(name, value)),
             Ok(pointer) => self.origins.origin(&pointer, value),
             Err(_) => None,
         };
         if !self.is_sufficient(found) && !self.goes_to_trusted_destination(value) {
-            let kind = RequiredTokens::for_argument(name, value).kind();
-            return Err(self.unvouched_gap(&pointer, kind));
+            if self.is_lone_item(value, name) {
+                return Ok(());
+            }
+            if !self.is_vouched_by_context(value, at, name) {
+                let kind = RequiredTokens::for_argument(name, value).kind();
+                return Err(self.unvouched_gap(&pointer, kind));
+            }
         }
         // A display name before an address receives nothing, but is shown.
         if let Some(text) = value.as_str().filter(|text| text.contains('<')) {
@@ -231,7 +252,9 @@ impl<'a> ProvenanceCheck<'a> {
         if !complete {
             return Err(ProvenanceGap::Unreadable { place: shown_pointer(at) });
         }
-        match found.iter().find(|token| !self.is_sufficient(self.origins.vouched(token))) {
+        let payees = values::payees(text);
+        let mut destinations = found.iter().chain(&payees);
+        match destinations.find(|token| !self.is_sufficient(self.origins.vouched(token))) {
             Some(token) => Err(self.unvouched_gap(&json_pointer(at), token.class.name())),
             None => self.check_sensitive_values(text, at),
         }
@@ -279,14 +302,17 @@ impl<'a> ProvenanceCheck<'a> {
             return Ok(());
         }
         let required = RequiredTokens::for_content(value);
-        if !self.is_sufficient(required.weakest_origin(&|token| self.origins.vouched(token))) {
+        // A part of what the user only quoted or denied may say the opposite.
+        let partial = required.is_merely_mentioned(&|token| self.origins.vouched(token))
+            && self.origin_by(&RequiredTokens::for_whole_quotation(text)).is_none();
+        if partial || !self.is_sufficient(self.origin_by(&required)) {
             return Err(self.unvouched_gap(&json_pointer(at), required.kind()));
         }
         self.has_vouched_destination = true;
         Ok(())
     }
 
-    fn is_sufficient(&self, found: Option<ValueOrigin>) -> bool {
+    pub(super) fn is_sufficient(&self, found: Option<ValueOrigin>) -> bool {
         match found {
             Some(ValueOrigin::User) => true,
             Some(ValueOrigin::Trusted) => !self.user_words_only,
@@ -298,7 +324,7 @@ impl<'a> ProvenanceCheck<'a> {
     /// further receivers, so two more cases count: an argument that is not in the schema, unless
     /// its name is that of a text, a time or a setting; and an undeclared member of a declared
     /// argument whose name is critical by itself.
-    fn is_critical(&self, at: &[PathStep<'_>], name: &str) -> bool {
+    pub(super) fn is_critical(&self, at: &[PathStep<'_>], name: &str) -> bool {
         let spec = self.query.capability.spec();
         if spec.critical_arguments.iter().any(|declared| critical::covers(declared, at)) {
             return true;
@@ -316,7 +342,7 @@ impl<'a> ProvenanceCheck<'a> {
         }
     }
 
-    fn unvouched_gap(&self, place: &str, kind: &'static str) -> ProvenanceGap {
+    pub(super) fn unvouched_gap(&self, place: &str, kind: &'static str) -> ProvenanceGap {
         let place = shortened(place);
         match self.user_words_only {
             true => ProvenanceGap::NotFromUser { kind, place },
@@ -335,7 +361,7 @@ fn is_contact_handle(text: &str) -> bool {
 }
 
 /// The path as a JSON pointer.
-fn json_pointer(at: &[PathStep<'_>]) -> String {
+pub(super) fn json_pointer(at: &[PathStep<'_>]) -> String {
     let step =
         |step: &PathStep<'_>| format!("/{}", step.as_ref().replace('~', "~0").replace('/', "~1"));
     at.iter().map(step).collect()

@@ -187,3 +187,40 @@ fn what_is_required_has_a_kind_in_words() {
         assert_eq!(RequiredTokens::for_argument(name, &value).kind(), kind, "{name}");
     }
 }
+
+#[test]
+fn a_value_with_signs_at_its_ends_is_another_one() {
+    let of = |name: &str, text: &str| shown(&RequiredTokens::for_argument(name, &json!(text)));
+    for text in ["*web*", "[web]", ":main", ".web", "@everyone", "web;"] {
+        assert_eq!(of("hotel", text), format!("Name {text}, Identifier {text}"), "{text}");
+    }
+    assert_eq!(of("hotel", "web\n"), "Name web\n");
+    assert!(of("path", "~/web").starts_with("Path "), "a path at home");
+    assert!(of("to", "+41 44 123 45 67").contains("Account"), "a telephone number");
+}
+
+#[test]
+fn a_day_is_one_under_any_name_and_a_quantity_is_no_money() {
+    let of = |name: &str, value: Value| shown(&RequiredTokens::for_argument(name, &value));
+    for name in ["check_in", "departure", "to", "ab"] {
+        assert_eq!(of(name, json!("2027-05-15")), "Day 2027-05-15, Day 05-15", "{name}");
+    }
+    assert_eq!(of("quantity", json!(40.0)), "Count 40");
+    assert_eq!(of("quantity", json!("many")), "nothing");
+}
+
+#[test]
+fn an_object_is_read_as_an_identifier_or_as_what_was_said() {
+    let of = |value: Value| shown(&RequiredTokens::for_object("order", &value));
+    assert_eq!(of(json!("1182")), "Identifier 1182, Cued order|1182");
+    assert_eq!(of(json!(1182)), "Identifier 1182, Cued order|1182");
+    assert!(of(json!("one two three")).contains("Phrase one two three"));
+    assert_eq!(of(json!("")), "");
+    let choice = shown(&RequiredTokens::for_choice("in_progress"));
+    assert!(choice.starts_with("Phrase in progress, "), "{choice}");
+    assert!(shown(&RequiredTokens::for_choice("closed")).contains("Phrase close"));
+    let door = RequiredTokens::for_tool_object("garage", ["unlock", "door"].into_iter());
+    assert_eq!(shown(&door), "Cued unlock|garage, Cued door|garage");
+    let pattern = RequiredTokens::for_tool_object("*garage*", ["unlock"].into_iter());
+    assert_eq!(shown(&pattern), "nothing");
+}

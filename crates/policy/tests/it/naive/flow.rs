@@ -13,6 +13,7 @@ fn walk(value: &Value, at: &[String], leaves: &mut Vec<(Vec<String>, Value)>) {
     let below = |name: String| [at, &[name]].concat();
     match value {
         Value::Array(items) => {
+            leaves.push((at.to_vec(), value.clone()));
             for (n, item) in items.iter().enumerate() {
                 walk(item, &below(n.to_string()), leaves);
             }
@@ -43,6 +44,19 @@ pub(crate) fn released(capability: &Effective, asked: &Asked) -> bool {
     let mut decided = false;
     for (at, leaf) in leaves {
         let text = leaf.as_str();
+        let strict = capability.sink != SinkKind::ExternalSend;
+        let critical = || capability.critical.iter().any(|declared| is_under(declared, &at));
+        let empty = leaf == "" || leaf == Value::Array(Vec::new());
+        if strict && empty && at != ["\0"] && critical() {
+            return false;
+        }
+        if let Value::Array(items) = &leaf {
+            let repeats = (1..items.len()).any(|n| items[..n].contains(&items[n]));
+            if strict && repeats {
+                return false;
+            }
+            continue;
+        }
         if leaf.is_null() || text.is_some_and(|text| text.trim().is_empty()) {
             continue;
         }

@@ -1,4 +1,6 @@
 use super::*;
+use crate::redact::personal::candidate::{BLANK, HYPHEN};
+use crate::redact::personal::phone_layout::all_groups_start_with_zero;
 
 fn number<'a>(digits: &'a str, sizes: &'a [u8], separators: u8) -> DigitGroups<'a> {
     DigitGroups { digits: digits.as_bytes(), sizes, separators, opened: false }

@@ -140,6 +140,7 @@ fn after(keyword: Keyword) -> KeywordContext {
         gap: 1,
         is_set_off: false,
         is_called_a_secret: false,
+        is_host: false,
     }
 }
 
@@ -172,6 +173,28 @@ fn the_name_of_a_vendor_makes_a_token_of_nearly_everything() {
     let set_off = KeywordContext { is_set_off: true, ..apart(4) };
     let called = KeywordContext { is_called_a_secret: true, ..apart(4) };
     assert_eq!((rule("", UUID, &set_off), rule("", UUID, &called)), (vendor, vendor));
+    // Identifiers of tenants have this form too.
+    let named = KeywordContext { in_name: true, ..set_off.clone() };
+    assert_eq!(
+        (rule("AZURE_CLIENT_ID", UUID, &named), rule("x_client_id", UUID, &named)),
+        (None, vendor)
+    );
+    assert_eq!((rule("sitekey", &short, &near), rule("sitekey", &short, &named)), (None, vendor));
+}
+
+#[test]
+fn what_the_host_of_a_vendor_serves_and_objects_of_a_database_are_no_tokens() {
+    let (vendor, plain, object) = (Some(VENDOR_TOKEN_RULE), token(20), "2fafd830a09ccff4ff58f0b1");
+    let host = KeywordContext { is_host: true, ..after(Keyword::Vendor) };
+    let called = KeywordContext { is_called_a_secret: true, ..host.clone() };
+    assert_eq!((rule("", &plain, &host), rule("", &plain, &called)), (None, vendor));
+    let near = after(Keyword::Vendor);
+    assert_eq!(
+        (rule("", object, &near), rule("", "2fafd830a09ccff4ff58f0b", &near)),
+        (None, vendor)
+    );
+    let named = KeywordContext { in_name: true, ..near.clone() };
+    assert_eq!(rule("", object, &named), vendor);
 }
 
 #[test]

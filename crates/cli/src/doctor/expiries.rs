@@ -1,0 +1,54 @@
+//! Checks until when the certificate and the tokens of clients are valid.
+
+use weaver_gateway::expiry::{self, Expiry};
+use weaver_text::escape;
+use weaver_types::Timestamp;
+
+use super::CheckContext;
+use super::health_check::HealthCheck;
+use crate::approve::duration::duration_text;
+use crate::clients::NOTICE_PERIOD;
+
+pub(super) fn checks(context: &CheckContext) -> Vec<HealthCheck> {
+    let mut found = Vec::new();
+    if let Some(certificate) = expiry::of_certificate(&context.config) {
+        let next = "renew it; `cert` under `[http]` names the file, which is read again by itself";
+        let good = format!("valid until {}", certificate.at.rfc3339());
+        let ending = ending_check("the certificate", &certificate, context.now);
+        found.push(match ending {
+            None => HealthCheck::good("certificate", good),
+            Some((finding, true)) => HealthCheck::bad("certificate", finding, next),
+            Some((finding, false)) => HealthCheck::notable("certificate", finding, next),
+        });
+    }
+    let tokens = expiry::of_clients(&context.config.store_path);
+    for token in &tokens {
+        let name = escape::line(&token.name);
+        let what = format!("the token of `{name}`");
+        let Some((finding, has_ended)) = ending_check(&what, token, context.now) else {
+            continue;
+        };
+        let next = match has_ended {
+            true => format!("`weaver clients rotate {name}` makes another, `remove` forgets it"),
+            false => format!("`weaver clients rotate {name}` makes another beside it"),
+        };
+        found.push(HealthCheck::notable("tokens", finding, &next));
+    }
+    let is_soon = found.iter().any(|check| check.subject == "tokens");
+    if let Some(first) = tokens.iter().map(|token| token.at).min().filter(|_| !is_soon) {
+        let finding = format!("the first ends at {}", first.rfc3339());
+        found.push(HealthCheck::good("tokens", finding));
+    }
+    found
+}
+
+/// What to say of something that has ended or ends soon, and whether it has ended.
+fn ending_check(what: &str, expiry: &Expiry, now: Timestamp) -> Option<(String, bool)> {
+    let at = expiry.at.rfc3339();
+    if expiry.at <= now {
+        return Some((format!("{what} has ended at {at}"), true));
+    }
+    let left = expiry.at.since(now);
+    (left <= NOTICE_PERIOD)
+        .then(|| (format!("{what} ends in {}, at {at}", duration_text(left)), false))
+}

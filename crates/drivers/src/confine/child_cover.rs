@@ -1,0 +1,102 @@
+//! Covers denied files in the mount namespaces of a running child, with the help of a process that
+//! enters each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use super::cover_refresh::{CoverRequest, HELPER_ARGUMENT};
+use super::launcher_protocol::{MAX_REPORT_BYTES, read_report};
+use super::linux::server_processes::KnownChild;
+use super::linux::{open_files, server_processes};
+use super::{ConfineError, CoverRefreshError, Launcher};
+
+/// How often the processes are searched for new mount namespaces.
+const MAX_ROUNDS: usize = 8;
+/// How long a helper may take: the child could stop it with a signal.
+const HELPER_TIME: Duration = Duration::from_secs(5);
+const HELPER_POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// Covers the denied files in every mount namespace of a child, then makes sure that none of its
+/// processes opened one before.
+pub(super) fn cover_in_child(
+    launcher: &Launcher,
+    child: KnownChild<'_>,
+    denied: &BTreeSet<PathBuf>,
+) -> Result<(), CoverRefreshError> {
+    let own = server_processes::own_mount_namespace()
+        .map_err(|error| server_processes::unreadable(std::process::id(), &error))?;
+    let mut covered = BTreeSet::new();
+    for _ in 0..MAX_ROUNDS {
+        let processes = server_processes::find(child)?;
+        let mut uncovered: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+        for (process, namespace) in &processes {
+            if *namespace == own {
+                return Err(CoverRefreshError::NoMounts);
+            }
+            if !covered.contains(namespace) {
+                uncovered.entry(*namespace).or_default().push(*process);
+            }
+        }
+        if uncovered.is_empty() {
+            let files = open_files::denied_by_id(denied);
+            return processes.keys().try_for_each(|id| open_files::check_not_open(*id, &files));
+        }
+        for (namespace, processes) in uncovered {
+            cover_namespace(launcher, namespace, &processes, denied)?;
+            covered.insert(namespace);
+        }
+    }
+    Err(CoverRefreshError::Unsettled)
+}
+
+/// Covers the files in one mount namespace, entered through the first of its processes that allows
+/// it: one that made a further user namespace does not.
+fn cover_namespace(
+    launcher: &Launcher,
+    namespace: u64,
+    processes: &[u32],
+    denied: &BTreeSet<PathBuf>,
+) -> Result<(), CoverRefreshError> {
+    let mut failure = CoverRefreshError::Unsettled;
+    for process in processes {
+        let request = CoverRequest::new(*process, namespace, denied)?;
+        match run_helper(launcher, &request) {
+            Ok(()) => return Ok(()),
+            Err(error) => failure = error.into(),
+        }
+    }
+    Err(failure)
+}
+
+fn run_helper(launcher: &Launcher, request: &CoverRequest) -> Result<(), ConfineError> {
+    let silent = || ConfineError::NoReport { launcher: launcher.program().display().to_string() };
+    let mut command = launcher.own_command()?;
+    command.arg(HELPER_ARGUMENT).arg(request.write()?).env_clear().current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut helper = command.spawn().map_err(|_| silent())?;
+    let has_ended = wait(&mut helper);
+    let mut line = Vec::new();
+    // A report fits into the pipe, so the helper does not wait for a reader.
+    if let Some(stderr) = helper.stderr.take().filter(|_| has_ended) {
+        stderr.take(MAX_REPORT_BYTES).read_to_end(&mut line).map_err(|_| silent())?;
+    }
+    read_report(&line, launcher.program()).map(drop)
+}
+
+/// Waits for the helper, and kills it if it takes too long.
+fn wait(helper: &mut Child) -> bool {
+    let begin = Instant::now();
+    while begin.elapsed() < HELPER_TIME {
+        match helper.try_wait() {
+            Ok(None) => std::thread::sleep(HELPER_POLL_INTERVAL),
+            Ok(Some(_)) => return true,
+            Err(_) => break,
+        }
+    }
+    let _ = helper.kill();
+    let _ = helper.wait();
+    false
+}

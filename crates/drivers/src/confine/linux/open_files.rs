@@ -1,0 +1,123 @@
+//! Whether a process has one of certain files open.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::denied_paths;
+use super::server_processes::{unless_ended, unreadable};
+use crate::confine::CoverRefreshError;
+
+/// Files by device and inode.
+pub(in crate::confine) type FilesById = BTreeMap<(u64, u64), PathBuf>;
+
+/// The files among the denied paths, by device and inode.
+pub(in crate::confine) fn denied_by_id(denied: &BTreeSet<PathBuf>) -> FilesById {
+    by_id(denied_paths::with_resolved_links(denied).iter())
+}
+
+fn by_id<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> FilesById {
+    let id = |path: &PathBuf| {
+        let about = path.symlink_metadata().ok().filter(|about| !about.is_dir())?;
+        Some(((about.dev(), about.ino()), path.clone()))
+    };
+    paths.filter_map(id).collect()
+}
+
+/// Fails if a process has one of the files open or mapped, or may have.
+pub(in crate::confine) fn check_not_open(
+    process: u32,
+    files: &FilesById,
+) -> Result<(), CoverRefreshError> {
+    let failed = |error: io::Error| unreadable(process, &error);
+    let tasks = entries(&PathBuf::from(format!("/proc/{process}/task"))).map_err(failed)?;
+    for task in tasks {
+        // Threads can have descriptors of their own.
+        for descriptor in entries(&task.join("fd")).map_err(failed)? {
+            let about = unless_ended(fs::metadata(&descriptor)).map_err(failed)?;
+            let path = about.and_then(|about| files.get(&(about.dev(), about.ino())).cloned());
+            if let Some(path) = path.or_else(|| replaced_file(&descriptor, files)) {
+                return Err(CoverRefreshError::Open { process, path });
+            }
+        }
+        for descriptor in entries(&task.join("fdinfo")).map_err(failed)? {
+            let about = unless_ended(fs::read_to_string(descriptor)).map_err(failed)?;
+            if about.is_some_and(|about| has_descriptors_in_flight(&about)) {
+                return Err(CoverRefreshError::DescriptorsInFlight { process });
+            }
+        }
+    }
+    let maps = unless_ended(fs::read_to_string(format!("/proc/{process}/maps"))).map_err(failed)?;
+    match maps.iter().flat_map(|maps| maps.lines()).find_map(|line| mapped(line, files)) {
+        Some(path) => Err(CoverRefreshError::Open { process, path }),
+        None => Ok(()),
+    }
+}
+
+/// The denied path whose former file a descriptor shows. While a file is replaced, the kernel takes
+/// the cover away a moment before the new file is there, and the former one can be opened.
+fn replaced_file(descriptor: &Path, files: &FilesById) -> Option<PathBuf> {
+    let shown = fs::read_link(descriptor).ok()?;
+    let name = shown.file_name()?.to_str()?.strip_suffix(" (deleted)")?;
+    files.values().find(|path| path.file_name().is_some_and(|known| known == name)).cloned()
+}
+
+/// The entries of a kernel folder; none if the process has ended.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let Some(listed) = unless_ended(fs::read_dir(folder))? else { return Ok(Vec::new()) };
+    let paths: io::Result<Vec<PathBuf>> = listed.map(|entry| Ok(entry?.path())).collect();
+    Ok(unless_ended(paths)?.unwrap_or_default())
+}
+
+/// A Unix socket says how many descriptors wait in its queue.
+fn has_descriptors_in_flight(about: &str) -> bool {
+    let counts = about.lines().filter_map(|line| line.strip_prefix("scm_fds:"));
+    counts.map(str::trim).any(|count| count != "0")
+}
+
+/// The file that a line of `maps` shows. Only the inode is compared, because some file systems show
+/// another device here.
+fn mapped(line: &str, files: &FilesById) -> Option<PathBuf> {
+    let inode: u64 = line.split_whitespace().nth(4)?.parse().ok()?;
+    files.iter().find(|((_, known), _)| *known == inode).map(|(_, path)| path.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_says_of_descriptors_is_read() {
+        assert!(!has_descriptors_in_flight("pos:\t0\nscm_fds:\t0\n"));
+        assert!(has_descriptors_in_flight("pos:\t0\nscm_fds:\t1\n"));
+        assert!(!has_descriptors_in_flight("pos:\t0\nino:\t1\n"));
+        let files = FilesById::from([((1, 77), PathBuf::from("/k"))]);
+        let line = |inode: u64| format!("7f00-7f01 r--s 00000000 fe:00 {inode}   /k (deleted)");
+        assert_eq!(mapped(&line(77), &files), Some(PathBuf::from("/k")));
+        assert_eq!(mapped(&line(78), &files), None);
+        assert_eq!(mapped("7f00-7f01 rw-p 00000000 00:00 0", &files), None);
+    }
+
+    #[test]
+    fn a_file_that_is_open_is_found_and_a_closed_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["a", "b"].map(|name| folder.path().join(name));
+        for path in &paths {
+            fs::write(path, "x").unwrap();
+        }
+        let open = fs::File::open(&paths[0]).unwrap();
+        let process = std::process::id();
+        let check = |path: &PathBuf| check_not_open(process, &by_id([path].into_iter()));
+        assert!(matches!(check(&paths[0]), Err(CoverRefreshError::Open { .. })));
+        drop(open);
+        let former = fs::File::open(&paths[0]).unwrap();
+        fs::write(folder.path().join("new"), "y").unwrap();
+        fs::rename(folder.path().join("new"), &paths[0]).unwrap();
+        assert!(matches!(check(&paths[0]), Err(CoverRefreshError::Open { .. })), "the former one");
+        drop(former);
+        // Other tests of this process may have descriptors in a socket.
+        assert!(!matches!(check(&paths[1]), Err(CoverRefreshError::Open { .. })));
+    }
+}

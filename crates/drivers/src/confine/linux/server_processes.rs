@@ -1,0 +1,138 @@
+//! The processes of a running child: itself, its descendants, and what shares its mounts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+
+use rustix::io::Errno;
+
+use crate::confine::CoverRefreshError;
+
+/// How much of an environment is searched.
+const MAX_ENVIRONMENT_BYTES: u64 = 256 * 1024;
+
+/// What `/proc/PID/stat` says of a process.
+struct ProcessStat {
+    state: String,
+    parent: u32,
+    group: u32,
+    started: u64,
+}
+
+impl ProcessStat {
+    fn read(process: u32) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The name of the program, which may contain anything, is in the last parentheses.
+        let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
+        let number = |at: usize| fields.get(at)?.parse().ok();
+        Some(Self {
+            state: (*fields.first()?).to_owned(),
+            parent: number(1).and_then(|id| u32::try_from(id).ok())?,
+            group: number(2).and_then(|id| u32::try_from(id).ok())?,
+            started: number(19)?,
+        })
+    }
+
+    fn has_ended(&self) -> bool {
+        matches!(self.state.as_str(), "Z" | "X" | "x")
+    }
+}
+
+/// When a process started, in ticks since the start of the machine.
+pub(in crate::confine) fn process_start(process: u32) -> Option<u64> {
+    Some(ProcessStat::read(process)?.started)
+}
+
+/// A child, as the host that started it knows it.
+#[derive(Clone, Copy)]
+pub(in crate::confine) struct KnownChild<'a> {
+    pub(in crate::confine) process: u32,
+    /// When it started.
+    pub(in crate::confine) started: Option<u64>,
+    /// A variable and its value that only it and its descendants have.
+    pub(in crate::confine) marker: Option<&'a str>,
+}
+
+/// The processes of a child, each with its mount namespace.
+pub(in crate::confine) type ServerProcesses = BTreeMap<u32, u64>;
+
+/// Finds the processes of a child. Empty once the child itself has ended.
+pub(in crate::confine) fn find(
+    child: KnownChild<'_>,
+) -> Result<ServerProcesses, CoverRefreshError> {
+    let all = list()?;
+    let is_running =
+        all.get(&child.process).is_some_and(|stat| Some(stat.started) == child.started);
+    if !is_running {
+        return Ok(ServerProcesses::new());
+    }
+    let mut found = ServerProcesses::new();
+    let mut to_examine: BTreeSet<u32> = all
+        .iter()
+        .filter(|(id, stat)| {
+            **id == child.process || stat.group == child.process || has_marker(**id, child)
+        })
+        .map(|(id, _)| *id)
+        .collect();
+    // Other processes may be unreadable, and are none of the child's then unless they descend from it.
+    let others: BTreeMap<u32, u64> =
+        all.keys().filter_map(|id| Some((*id, mount_namespace(*id).ok()??))).collect();
+    while let Some(id) = to_examine.pop_first() {
+        if found.contains_key(&id) {
+            continue;
+        }
+        let namespace = mount_namespace(id).map_err(|error| unreadable(id, &error))?;
+        let Some(namespace) = namespace else { continue };
+        found.insert(id, namespace);
+        to_examine.extend(all.iter().filter(|(_, stat)| stat.parent == id).map(|(id, _)| *id));
+        to_examine.extend(others.iter().filter(|(_, one)| **one == namespace).map(|(id, _)| *id));
+    }
+    Ok(found)
+}
+
+/// All processes that have not ended.
+fn list() -> Result<BTreeMap<u32, ProcessStat>, CoverRefreshError> {
+    let failed = |error: io::Error| CoverRefreshError::Processes { reason: error.to_string() };
+    let ids = fs::read_dir("/proc").map_err(failed)?;
+    let ids = ids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let processes = ids.filter_map(|id| Some((id, ProcessStat::read(id)?)));
+    Ok(processes.filter(|(_, stat)| !stat.has_ended()).collect())
+}
+
+fn has_marker(process: u32, child: KnownChild<'_>) -> bool {
+    use std::io::Read as _;
+    let Some(marker) = child.marker else { return false };
+    let mut environment = Vec::new();
+    let read = fs::File::open(format!("/proc/{process}/environ"))
+        .and_then(|file| file.take(MAX_ENVIRONMENT_BYTES).read_to_end(&mut environment));
+    read.is_ok() && environment.split(|byte| *byte == 0).any(|one| one == marker.as_bytes())
+}
+
+/// The identity of this process's mount namespace.
+pub(in crate::confine) fn own_mount_namespace() -> io::Result<u64> {
+    fs::metadata("/proc/self/ns/mnt").map(|about| about.ino())
+}
+
+/// The identity of a process's mount namespace; `None` if the process has ended.
+fn mount_namespace(process: u32) -> io::Result<Option<u64>> {
+    unless_ended(fs::metadata(format!("/proc/{process}/ns/mnt")).map(|about| about.ino()))
+}
+
+/// `None` where the process has ended meanwhile.
+pub(super) fn unless_ended<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound
+                || error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+pub(in crate::confine) fn unreadable(process: u32, error: &io::Error) -> CoverRefreshError {
+    CoverRefreshError::Unreadable { process, reason: error.to_string() }
+}
