@@ -21,7 +21,8 @@ use crate::{bounded_file, private_file};
 
 /// The most sessions that are kept.
 const MAX_SESSIONS: usize = 1_000;
-/// A message with larger parameters is not kept; its session is not opened again.
+/// A message with larger parameters is not kept; a session that was opened with one is not opened
+/// again.
 const MAX_PARAMS_BYTES: usize = 32 * 1024;
 /// The largest file of sessions that is read.
 const MAX_FILE_BYTES: usize = 64 * 1024 * 1024;
@@ -70,11 +71,12 @@ impl SessionArchive {
     /// Records a message of a session.
     pub(super) fn record(&self, id: &str, owner: &str, message: &Value) {
         let method = message.get("method").and_then(Value::as_str);
-        let params = || message.get("params").map(Value::to_string);
+        let written = || message.get("params").map(Value::to_string);
+        let params = || written().filter(|params| params.len() <= MAX_PARAMS_BYTES);
         let mut all = self.lock();
         if method == Some("initialize") {
-            let is_small = params().is_none_or(|params| params.len() <= MAX_PARAMS_BYTES);
-            if !is_small || all.len() >= MAX_SESSIONS {
+            let is_large = message.get("params").is_some() && params().is_none();
+            if is_large || all.len() >= MAX_SESSIONS {
                 all.remove(id);
                 return;
             }
@@ -151,6 +153,11 @@ mod tests {
         let large = json!({ "method": "initialize", "params": { "x": "y".repeat(40_000) } });
         archive.record("large", "ana", &large);
         assert!(archive.setup("large", "ana").is_none());
+        let level = json!({ "method": "logging/setLevel", "params": { "x": "y".repeat(40_000) } });
+        archive.record("7", "ana", &json!({ "method": "notifications/initialized" }));
+        archive.record("7", "ana", &level);
+        let kept = archive.setup("7", "ana").unwrap().restore_messages();
+        assert!(kept.iter().map(Vec::len).sum::<usize>() < 1_000, "a large level is not kept");
         assert!(archive.setup("7", "ana").is_some() && archive.setup("8", "ana").is_none());
         archive.record("unknown", "ana", &json!({ "method": "tools/list" }));
         assert!(archive.setup("unknown", "ana").is_none());
