@@ -21,6 +21,7 @@ mod request_body;
 mod session_archive;
 mod sessions;
 mod tls;
+mod token_keys;
 mod trace_context;
 mod unproven_connections;
 mod write_timeout;
@@ -136,18 +137,22 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener, kept
     let sweeper = tokio::spawn(sessions::sweep_sessions(Arc::clone(&gateway)));
     let mut kept = kept.into_iter();
     loop {
-        let accepted = match kept.next() {
-            Some(stream) => Ok(stream),
-            None => tokio::select! {
-                () = closing.cancelled() => break,
-                accepted = listener.accept() => accepted.map(|(stream, _)| stream),
-            },
-        };
-        let peer = accepted.and_then(|stream| Ok((stream.peer_addr()?, stream)));
-        let Ok((peer, stream)) = peer else {
-            // For example too many open files: the next attempt may succeed.
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
+        let (stream, peer) = match kept.next().map(|stream| (stream.peer_addr(), stream)) {
+            Some((Ok(peer), stream)) => (stream, peer),
+            // Its client has gone.
+            Some((Err(_), _)) => continue,
+            None => {
+                let accepted = tokio::select! {
+                    () = closing.cancelled() => break,
+                    accepted = listener.accept() => accepted,
+                };
+                let Ok(accepted) = accepted else {
+                    // For example too many open files: the next attempt may succeed.
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                };
+                accepted
+            }
         };
         let permit = match connection_limit.try_acquire() {
             None if unproven.close_oldest() => connection_limit.acquire(PLACE_TIMEOUT).await,
@@ -187,7 +192,7 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener, kept
 
 /// The most connections at once. Half of the files that the process may open are reserved for the
 /// ledger and servers.
-fn max_connections() -> usize {
+pub(crate) fn max_connections() -> usize {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, getrlimit};

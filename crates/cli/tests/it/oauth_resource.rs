@@ -216,7 +216,7 @@ fn forged_replayed_and_misdirected_tokens_are_refused() {
         [json!({"alg": "EdDSA", "kid": "two"}), json!({"alg": "EdDSA", "jwk": other.jwk("one")})]
     {
         let waiting = gate.call(&other.token(&header, &claims));
-        assert_eq!(waiting.status, 503, "{header}: {waiting:?}");
+        assert_eq!(waiting.status, 429, "{header}: {waiting:?}");
     }
 }
 
@@ -284,7 +284,7 @@ fn keys_are_fetched_once_and_a_token_of_an_unknown_one_waits() {
     assert!(gate.allowed(&gate.token(&json!({}))) && gate.allowed(&gate.token(&json!({}))));
     for name in ["a", "b", "first"] {
         let waiting = gate.call(&by_unknown(name));
-        assert_eq!(waiting.status, 503, "{waiting:?}");
+        assert_eq!(waiting.status, 429, "{waiting:?}");
         let seconds: u64 = waiting.headers["retry-after"].parse().unwrap();
         assert!((1..=30).contains(&seconds), "{seconds}");
         assert!(!waiting.headers.contains_key("www-authenticate"), "{waiting:?}");

@@ -8,11 +8,11 @@ use std::time::Duration;
 use axum::http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use sha2::{Digest as _, Sha256};
 use weaver_policy::{IdentityError, Policy, TokenIdentity};
-use weaver_types::{Principal, Timestamp, hex};
+use weaver_types::{Principal, Timestamp};
 
 use super::refusals::{RefusedRequest, RefusedSender};
+use super::token_keys::{run_key, session_key};
 use super::{HttpGateway, now};
 use crate::client_registry::{ClientAccess, HttpClient, TOKEN_PREFIX, TokenLookup};
 use crate::oauth::{ResourceServer, TokenError, VerifiedToken, scopes};
@@ -224,7 +224,12 @@ impl Caller {
                     ..RefusedRequest::new(token_refusal(&error), error.to_string())
                 };
                 if error.is_unavailable() {
-                    let status = StatusCode::SERVICE_UNAVAILABLE;
+                    // Anybody can make up a key id: a proxy that takes a gateway with 5xx answers for
+                    // ill must not take it out of service for that.
+                    let status = match error {
+                        TokenError::KeysTooRecent { .. } => StatusCode::TOO_MANY_REQUESTS,
+                        _ => StatusCode::SERVICE_UNAVAILABLE,
+                    };
                     let retry_seconds = error.retry_seconds();
                     let refused = Box::new(refused);
                     return Err(AuthRefusal { status, refused, challenge: None, retry_seconds });
@@ -337,7 +342,7 @@ impl TokenCaller {
         let client = client_id.unwrap_or_default();
         Self {
             session_key: session_key(&identity, &client, principal),
-            run_key: digest_key(&identity_parts(&identity, &client)),
+            run_key: run_key(&identity, &client),
             label: format!("http {}", principal.id),
             identity: Arc::new(identity),
             client,
@@ -351,29 +356,14 @@ impl TokenCaller {
 fn token_refusal(error: &TokenError) -> HttpRefusal {
     match error {
         TokenError::Malformed(_) => HttpRefusal::MalformedToken,
-        TokenError::Unavailable(_) | TokenError::KeysTooRecent { .. } => {
-            HttpRefusal::IssuerUnavailable
-        }
-        TokenError::Invalid(problem) => match *problem {
-            "it has ended" => HttpRefusal::ExpiredToken,
-            "it is for another server" => HttpRefusal::Audience,
-            "no key of its issuer made its signature" => HttpRefusal::Signature,
-            "the policy does not trust its issuer" => HttpRefusal::Issuer,
-            _ => HttpRefusal::InvalidToken,
-        },
+        TokenError::Unavailable(_) => HttpRefusal::IssuerUnavailable,
+        TokenError::KeysTooRecent { .. } => HttpRefusal::UnknownKey,
+        TokenError::Expired => HttpRefusal::ExpiredToken,
+        TokenError::OtherAudience => HttpRefusal::Audience,
+        TokenError::Signature => HttpRefusal::Signature,
+        TokenError::UntrustedIssuer => HttpRefusal::Issuer,
+        TokenError::Invalid(_) => HttpRefusal::InvalidToken,
     }
-}
-
-/// The key of the sessions of a token's bearer. The identity is stored with the session, and a
-/// later policy may give its groups or scopes more rights; a caller without them must not reach
-/// that session.
-fn session_key(identity: &TokenIdentity, client: &str, principal: &Principal) -> String {
-    let set_digest =
-        |set: &BTreeSet<String>| digest(&set.iter().map(String::as_str).collect::<Vec<_>>());
-    let [roles, groups, scopes] =
-        [&principal.roles, &identity.groups, &identity.scopes].map(set_digest);
-    let rights = [principal.id.as_str(), &roles, &groups, &scopes];
-    digest_key(&[&identity_parts(identity, client)[..], &rights].concat())
 }
 
 /// The scopes of a token that a header can repeat (RFC 6749 §3.3), up to a bound.
@@ -391,31 +381,8 @@ fn repeatable_scopes(scopes: &BTreeSet<String>) -> impl Iterator<Item = &str> {
         })
 }
 
-fn identity_parts<'a>(identity: &'a TokenIdentity, client: &'a str) -> [&'a str; 3] {
-    [&identity.issuer, &identity.subject, client]
-}
-
-/// A key that no client's name equals: names contain no colon.
-fn digest_key(parts: &[&str]) -> String {
-    format!("oauth:{}", digest(parts))
-}
-
-/// A digest of texts in order, each with its length, so that different lists never give the same
-/// input.
-fn digest(parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
-        hash.update(part.as_bytes());
-    }
-    let digest = hash.finalize();
-    hex(digest.get(..16).unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
-    use weaver_types::PrincipalId;
-
     use super::*;
 
     #[test]
@@ -425,26 +392,5 @@ mod tests {
         assert_eq!(repeatable_scopes(&scopes).collect::<Vec<_>>(), ["a", "b:c", "z"]);
         let many: BTreeSet<String> = (0..1_000).map(|n| format!("scope{n:04}")).collect();
         assert_eq!(repeatable_scopes(&many).count(), 204);
-    }
-
-    #[test]
-    fn the_sessions_of_a_token_are_those_of_its_whole_identity() {
-        let key = |groups: &[&str], scopes: &[&str]| {
-            let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-            let identity = TokenIdentity {
-                issuer: "https://issuer.example".to_owned(),
-                subject: "ana".to_owned(),
-                groups: set(groups),
-                scopes: set(scopes),
-            };
-            let principal = Principal::new(PrincipalId::parse("ana").unwrap());
-            session_key(&identity, "", &principal)
-        };
-        let whole = key(&["staff"], &["read", "write"]);
-        assert_eq!(whole, key(&["staff"], &["write", "read"]));
-        for other in [key(&["staff"], &["read"]), key(&[], &["read", "write"])] {
-            assert_ne!(whole, other);
-        }
-        assert_ne!(key(&["a"], &["b"]), key(&["a", "b"], &[]));
     }
 }

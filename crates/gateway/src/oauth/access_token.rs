@@ -57,7 +57,7 @@ impl ExpectedClaims<'_> {
         source: ClaimSource,
     ) -> Result<VerifiedToken, TokenError> {
         if !self.has_audience(claims.get("aud")) {
-            return Err(TokenError::Invalid("it is for another server"));
+            return Err(TokenError::OtherAudience);
         }
         let expires = match claims.get("exp") {
             Some(exp) => {
@@ -69,7 +69,7 @@ impl ExpectedClaims<'_> {
             None => return Err(TokenError::Invalid("it has no end")),
         };
         if expires.is_some_and(|expires| self.now >= expires) {
-            return Err(TokenError::Invalid("it has ended"));
+            return Err(TokenError::Expired);
         }
         for name in ["nbf", "iat"] {
             let Some(value) = claims.get(name) else { continue };

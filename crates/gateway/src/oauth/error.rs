@@ -10,7 +10,19 @@ pub(crate) enum TokenError {
     /// The token cannot be parsed.
     #[error("the token cannot be read: {0}")]
     Malformed(&'static str),
-    /// The token is well-formed but not valid here and now.
+    /// The time until which it is valid is past.
+    #[error("the token is not valid here: it has ended")]
+    Expired,
+    /// It was issued for another resource server.
+    #[error("the token is not valid here: it is for another server")]
+    OtherAudience,
+    /// No known key of its issuer made its signature.
+    #[error("the token is not valid here: no key of its issuer made its signature")]
+    Signature,
+    /// The policy does not name its issuer, or it names none.
+    #[error("the token is not valid here: the policy does not trust its issuer")]
+    UntrustedIssuer,
+    /// The token is well-formed but not valid here and now for another reason.
     #[error("the token is not valid here: {0}")]
     Invalid(&'static str),
     /// Its validity cannot be determined at the moment.
@@ -43,7 +55,12 @@ impl TokenError {
     /// When a client may try again, if the token may be valid then.
     pub(crate) fn retry_seconds(&self) -> Option<u64> {
         match self {
-            Self::Malformed(_) | Self::Invalid(_) => None,
+            Self::Malformed(_)
+            | Self::Expired
+            | Self::OtherAudience
+            | Self::Signature
+            | Self::UntrustedIssuer
+            | Self::Invalid(_) => None,
             Self::Unavailable(_) => Some(whole_seconds(DEFAULT_RETRY)),
             Self::KeysTooRecent { retry_after } => Some(whole_seconds(*retry_after)),
         }

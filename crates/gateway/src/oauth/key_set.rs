@@ -89,7 +89,7 @@ impl KeySet {
         if self.is_signed_by_known_key(jwt) {
             return Ok(());
         }
-        Err(TokenError::Invalid("no key of its issuer made its signature"))
+        Err(TokenError::Signature)
     }
 
     fn is_signed_by_known_key(&self, jwt: &Jwt<'_>) -> bool {
@@ -108,7 +108,7 @@ impl KeySet {
             tracing::warn!(
                 issuer = issuer.issuer,
                 seconds,
-                "a token has a signature of a key that the issuer did not have when its keys were fetched last; such tokens are answered with 503 until they are fetched again"
+                "a token has a signature of a key that the issuer did not have when its keys were fetched last; such tokens are answered with 429 until they are fetched again"
             );
         }
     }

@@ -20,8 +20,6 @@ use crate::config::OAuthResource;
 /// The well-known path of the metadata of a protected resource; the resource's own path follows.
 pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-const UNTRUSTED_ISSUER: TokenError = TokenError::Invalid("the policy does not trust its issuer");
-
 /// The gateway as a resource server.
 pub(crate) struct ResourceServer {
     settings: OAuthResource,
@@ -70,7 +68,7 @@ impl ResourceServer {
         }
         let jwt = Jwt::parse(token)?;
         let issuer = jwt.unverified_claims().get("iss").and_then(Value::as_str).unwrap_or_default();
-        let (name, trusted) = policy.find_issuer(issuer).ok_or(UNTRUSTED_ISSUER)?;
+        let (name, trusted) = policy.find_issuer(issuer).ok_or(TokenError::UntrustedIssuer)?;
         let expected = self.expected_claims(trusted, now);
         // The claims are checked before the signature, since that costs nothing: a token for
         // another server never causes a fetch of keys. A forged token gains nothing, as its
@@ -117,7 +115,7 @@ impl ResourceServer {
         }
         let nobody_asked = match self.settings.introspection.is_empty() {
             true => TokenError::Invalid("it is not a token that is accepted here"),
-            false => UNTRUSTED_ISSUER,
+            false => TokenError::UntrustedIssuer,
         };
         Err(last_error.unwrap_or(nobody_asked))
     }

@@ -50,6 +50,8 @@ refusals! {
     Audience = "audience";
     /// The token of an issuer is not valid for another reason.
     InvalidToken = "invalid_token";
+    /// The token names a key that the issuer did not have when it was asked last, a moment ago.
+    UnknownKey = "unknown_key";
     /// The issuer cannot be asked now.
     IssuerUnavailable = "issuer_unavailable";
     /// The token lacks a scope.
