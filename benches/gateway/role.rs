@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use weaver_gateway::daemon::{
-    self, DaemonCommand, DaemonFolder, DaemonOptions, SessionRequest, ShimOptions, StoreClaim,
+    self, DaemonCommand, DaemonFolder, DaemonOptions, DaemonProcess, SessionRequest, ShimOptions,
 };
 use weaver_gateway::serve;
 
@@ -69,9 +69,8 @@ fn daemon(config: &Path) -> Result<(), Failure> {
     daemon::leave_session();
     let config = weaver_gateway::config::load(config)?;
     let options = DaemonOptions { idle_exit: Some(IDLE_EXIT), ..DaemonOptions::default() };
-    let mut claim = StoreClaim::of_store(&config.store_path)?;
-    let mut http = daemon::HttpListener::default();
-    daemon::run(config, serve::ServeOptions::default(), options, &mut claim, &mut http, || {
+    let mut process = DaemonProcess::default();
+    daemon::run(config, serve::ServeOptions::default(), options, &mut process, || {
         println!("{}", DaemonCommand::ready_line());
         let _ = daemon::detach_output();
     })?;

@@ -17,7 +17,7 @@ use clap::{Args, ValueEnum as _};
 use serde_json::json;
 use weaver_gateway::config::{self, Config, DEFAULT_FILE_NAME, NO_CONFIG_REMEDY};
 use weaver_gateway::daemon::{
-    self, DaemonCommand, DaemonError, DaemonExitReason, DaemonOptions, HttpListener, StoreClaim,
+    self, DaemonCommand, DaemonError, DaemonExitReason, DaemonOptions, DaemonProcess,
 };
 use weaver_gateway::secret::Passphrase;
 use weaver_gateway::serve::{AfterShutdown, ServeOptions};
@@ -107,8 +107,7 @@ fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failur
         args,
         options,
         passphrase,
-        claim: None,
-        http: HttpListener::default(),
+        process: DaemonProcess::default(),
         ready: Some(ready),
     };
     let mut in_force: Option<Config> = None;
@@ -123,7 +122,7 @@ fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failur
                 // The store may be out of reach for a while, for instance while its disk is full.
                 if failure.exit == Exit::Store && failure.code.starts_with("ledger.") {
                     tracing::error!("the store cannot be opened; it is tried again: {problem}");
-                    let paused = daemon::pause(REOPEN_INTERVAL, &runner.http);
+                    let paused = runner.process.pause(REOPEN_INTERVAL);
                     if !paused.map_err(|error| daemon_failure(&last.store_path, error))? {
                         return Ok(Exit::Ok);
                     }
@@ -151,10 +150,7 @@ struct DaemonRunner<'a, F> {
     args: &'a Daemon,
     options: DaemonOptions,
     passphrase: LogPassphrase,
-    /// The claim on the store, kept between two configurations unless the store changes.
-    claim: Option<StoreClaim>,
-    /// The address of clients over HTTP, which stays open between two configurations.
-    http: HttpListener,
+    process: DaemonProcess,
     /// Called once clients can connect for the first time.
     ready: Option<F>,
 }
@@ -166,14 +162,9 @@ impl<F: FnOnce()> DaemonRunner<'_, F> {
         let log_key = self.passphrase.open_key(config)?;
         let unsigned_development = self.args.start.unsigned_development;
         let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
-        let claimed = match self.claim.take().filter(|claim| claim.is_of(store)) {
-            Some(claimed) => claimed,
-            None => StoreClaim::of_store(store).map_err(|error| daemon_failure(store, error))?,
-        };
-        let claimed = self.claim.insert(claimed);
-        let http = &mut self.http;
+        let process = &mut self.process;
         let tell_ready = || self.ready.take().into_iter().for_each(|ready| ready());
-        daemon::run(config.clone(), options, self.options.clone(), claimed, http, tell_ready)
+        daemon::run(config.clone(), options, self.options.clone(), process, tell_ready)
             .map_err(|error| daemon_failure(store, error))
     }
 }

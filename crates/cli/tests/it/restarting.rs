@@ -148,3 +148,46 @@ fn a_passphrase_from_a_descriptor_survives_restarts_in_place() {
     assert_eq!(weaver(&["stop", "--config", &config]).code, 0);
     assert!(child.wait().unwrap().success());
 }
+
+/// A store is out of reach while its disk is full, or while somebody copies it by a hard link.
+#[test]
+fn a_store_that_cannot_be_opened_for_a_while_is_tried_again() {
+    let mut daemon = napping(1);
+    let session = daemon.web.open();
+    let store = daemon.web.folder().path(".weaver/ledger.db");
+    let second_name = daemon.web.folder().path("copy.db");
+    std::fs::hard_link(&store, &second_name).unwrap();
+    let config = daemon.web.folder().path("weaver.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("{text}\n# changed\n")).unwrap();
+    until("the store is refused", || daemon.log().contains("the store cannot be opened"));
+    assert!(daemon.child.try_wait().unwrap().is_none(), "{}", daemon.log());
+    std::fs::remove_file(second_name).unwrap();
+    let (status, body) = tools(&daemon.web, &session);
+    assert!(status == 200 && body.contains("tool_browse"), "{status} {body}: {}", daemon.log());
+}
+
+#[test]
+fn a_signal_ends_the_process_while_one_gateway_makes_way_for_the_next() {
+    let mut daemon = napping(4);
+    let session = daemon.web.open();
+    let call = json!({ "name": "tool_execute",
+        "arguments": { "capability": "tools.nap", "arguments": {} } });
+    let call = request(2, "tools/call", call);
+    let mut under_way = daemon.web.begin_post(&[("mcp-session-id", &session)], &call);
+    until("the call is under way", || {
+        let status = weaver(&["status", "--config", &daemon.web.config(), "--json"]).json();
+        status["sessions"].as_array().unwrap().iter().any(|one| one["requests"] == 1)
+    });
+    let config = daemon.web.folder().path("weaver.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("{text}\n# changed\n")).unwrap();
+    until("it restarts", || daemon.log().contains("the daemon restarts"));
+    let pid = daemon.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    // The call is answered before the end.
+    read_until(&mut under_way, "\"id\":2");
+    assert!(daemon.child.wait().unwrap().success(), "{}", daemon.log());
+    // Each gateway that opens the log says so.
+    assert_eq!(daemon.log().matches("the log has no key").count(), 1, "{}", daemon.log());
+}

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::config_watch;
+use super::end_reason::EndReason;
 use super::error::DaemonError;
 use super::fingerprint::ConfigFingerprint;
 use super::hello::{
@@ -43,23 +44,11 @@ pub(super) struct Daemon {
     /// The address for clients over HTTP, once it listens.
     pub(super) http: OnceLock<SocketAddr>,
     /// Tells the daemon to end.
-    pub(super) end: mpsc::Sender<EndRequest>,
+    pub(super) end: mpsc::Sender<EndReason>,
     /// The connections of clients over HTTP.
     pub(super) http_connections: Arc<HttpConnections>,
     /// Cancelled when sessions are aborted.
     pub(super) cut_off: CancellationToken,
-}
-
-/// Tells a daemon to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EndRequest {
-    End(AfterShutdown),
-    /// The installed program takes its place in its process.
-    Restart,
-    /// A usable configuration takes the place of the daemon's.
-    Reconfigure,
-    /// A command borrows the store.
-    Lend,
 }
 
 impl Daemon {
@@ -98,9 +87,12 @@ impl Daemon {
                 )
                 .await
             }
-            Purpose::End(farewell) => self.end(&mut writer, EndRequest::End(farewell)).await,
-            Purpose::Restart => self.end(&mut writer, EndRequest::Restart).await,
-            Purpose::Borrow => self.end(&mut writer, EndRequest::Lend).await,
+            Purpose::End(AfterShutdown::Stopped) => self.end(&mut writer, EndReason::Stopped).await,
+            Purpose::End(AfterShutdown::Restarting) => {
+                self.end(&mut writer, EndReason::NotNeeded).await
+            }
+            Purpose::Restart => self.end(&mut writer, EndReason::Restarted).await,
+            Purpose::Borrow => self.end(&mut writer, EndReason::Lent).await,
             Purpose::Session(request) => match self.owner(&request, &peer, &hello.program) {
                 Err(refusal) => write_welcome(&mut writer, &refusal).await,
                 Ok(owner) => {
@@ -117,18 +109,14 @@ impl Daemon {
     }
 
     /// Ends the daemon. The end of the connection tells the requester that it has ended.
-    async fn end(
-        &self,
-        writer: &mut OwnedWriteHalf,
-        request: EndRequest,
-    ) -> Result<(), DaemonError> {
-        let outcome = match request {
+    async fn end(&self, writer: &mut OwnedWriteHalf, reason: EndReason) -> Result<(), DaemonError> {
+        let outcome = match reason {
             // A client-started daemon leaves it to the next client to start another.
-            EndRequest::Lend if self.idle_exit.is_none() => WelcomeOutcome::Lending,
+            EndReason::Lent if self.idle_exit.is_none() => WelcomeOutcome::Lending,
             _ => WelcomeOutcome::Ending,
         };
         write_welcome(writer, &Welcome::new(outcome)).await?;
-        let _ = self.end.send(request).await;
+        let _ = self.end.send(reason).await;
         std::future::pending().await
     }
 
@@ -148,7 +136,7 @@ impl Daemon {
     /// Why this daemon should not serve a new session, but be replaced by one with the current
     /// configuration or program. A configuration that cannot be used does not end the daemon:
     /// existing sessions go on, and new ones are told the problem.
-    fn replacement(&self, program: &str) -> Result<Option<EndRequest>, Welcome> {
+    fn replacement(&self, program: &str) -> Result<Option<EndReason>, Welcome> {
         let config = self.server.config();
         let fingerprint = ConfigFingerprint::from_config(config);
         if fingerprint != self.config {
@@ -157,11 +145,11 @@ impl Daemon {
                 Welcome::refused(error.code(), problem)
             })?;
             config_watch::log_change(self, &fingerprint);
-            return Ok(Some(EndRequest::Reconfigure));
+            return Ok(Some(EndReason::Reconfigured));
         }
         // A daemon of another build goes on while it has clients.
         let is_replaced = program != self.program && !self.server.is_busy();
-        Ok(is_replaced.then_some(EndRequest::End(AfterShutdown::Restarting)))
+        Ok(is_replaced.then_some(EndReason::NotNeeded))
     }
 
     /// The owner of a session. The client is identified by the process at the other end, not by its

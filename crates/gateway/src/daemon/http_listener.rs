@@ -5,6 +5,7 @@
 //! come meanwhile are kept for the next one, so clients wait instead of being refused. Checks of
 //! liveness and readiness are answered at once: the process is well, and takes no calls yet.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener as StdListener, TcpStream as StdStream};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,10 +20,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use super::folder::DaemonFolder;
-use crate::http::SessionArchive;
+use crate::http::{self, SessionArchive};
 
-/// The most connections that are kept or looked at; more stay in the system's queue.
-const MAX_KEPT: usize = 512;
 /// How long a connection may take to show what it wants.
 const FIRST_BYTES_TIMEOUT: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -33,9 +32,19 @@ const CHECKS: [&[u8]; 2] = [b"GET /healthz ", b"GET /readyz "];
 /// The most bytes that are looked at.
 const MAX_PEEK: usize = 16;
 
+/// The most connections that are kept. When there are more, the oldest is closed.
+fn max_kept() -> usize {
+    http::max_connections() / 2
+}
+
+/// The most connections that are looked at; more stay in the system's queue.
+fn max_looked_at() -> usize {
+    http::max_connections().div_ceil(4)
+}
+
 /// The address of clients over HTTP, and what is kept of their sessions.
 #[derive(Debug, Default)]
-pub struct HttpListener {
+pub(super) struct HttpListener {
     bound: Option<BoundAddress>,
     /// What clients have set up in their sessions.
     pub(super) sessions: Arc<SessionArchive>,
@@ -46,7 +55,33 @@ struct BoundAddress {
     /// As configured: its port may be 0.
     requested: SocketAddr,
     socket: StdListener,
-    kept: Arc<Mutex<Vec<StdStream>>>,
+    kept: Arc<Mutex<KeptConnections>>,
+}
+
+/// Connections for the next gateway, oldest first.
+#[derive(Debug, Default)]
+struct KeptConnections(VecDeque<StdStream>);
+
+impl KeptConnections {
+    /// Keeps a connection. When there are too many, those whose client has gone are dropped, and if
+    /// there are none, the oldest is closed.
+    fn keep(&mut self, stream: StdStream) {
+        if self.0.len() >= max_kept() {
+            self.0.retain(is_open);
+        }
+        if self.0.len() >= max_kept() {
+            self.0.pop_front();
+        }
+        self.0.push_back(stream);
+    }
+}
+
+/// Whether the client has closed neither the connection nor its side of it.
+fn is_open(stream: &StdStream) -> bool {
+    match stream.peek(&mut [0]) {
+        Ok(count) => count > 0,
+        Err(error) => error.kind() == std::io::ErrorKind::WouldBlock,
+    }
 }
 
 impl HttpListener {
@@ -70,7 +105,7 @@ impl HttpListener {
             }
         };
         let listener = TcpListener::from_std(bound.socket.try_clone()?)?;
-        let kept = std::mem::take(&mut *bound.kept.lock().unwrap_or_else(PoisonError::into_inner));
+        let kept = std::mem::take(&mut bound.kept.lock().unwrap_or_else(PoisonError::into_inner).0);
         self.bound = Some(bound);
         Ok((listener, kept.into_iter().filter_map(|one| TcpStream::from_std(one).ok()).collect()))
     }
@@ -100,7 +135,7 @@ impl HttpListener {
         let Ok(Ok(listener)) = bound.socket.try_clone().map(TcpListener::from_std) else {
             return std::future::pending().await;
         };
-        let places = Arc::new(Semaphore::new(MAX_KEPT));
+        let places = Arc::new(Semaphore::new(max_looked_at()));
         loop {
             // The semaphore is never closed.
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { continue };
@@ -113,10 +148,9 @@ impl HttpListener {
                 if is_check(&stream).await {
                     let _ = tokio::time::timeout(CHECK_TIMEOUT, answer_check(stream)).await;
                 } else if let Ok(stream) = stream.into_std() {
-                    kept.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
-                    // The place of a kept connection is not given back.
-                    place.forget();
+                    kept.lock().unwrap_or_else(PoisonError::into_inner).keep(stream);
                 }
+                drop(place);
             });
         }
     }
@@ -160,4 +194,46 @@ async fn answer_check(stream: TcpStream) {
         .serve_connection(TokioIo::new(stream), answer);
     // Errors at this level affect only this client.
     let _ = connection.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    /// Both ends of a connection, that of the gateway not blocking.
+    fn connected(listener: &StdListener) -> (StdStream, StdStream) {
+        let client = StdStream::connect(listener.local_addr().unwrap()).unwrap();
+        let stream = listener.accept().unwrap().0;
+        stream.set_nonblocking(true).unwrap();
+        (client, stream)
+    }
+
+    #[test]
+    fn connections_whose_client_has_gone_make_room_and_then_the_oldest_does() {
+        let listener = StdListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut kept = KeptConnections::default();
+        let mut clients = Vec::new();
+        for _ in 0..max_kept() {
+            let (client, stream) = connected(&listener);
+            clients.push(client);
+            kept.keep(stream);
+        }
+        let address = |stream: &StdStream| stream.peer_addr().unwrap();
+        let oldest = clients.first().unwrap().local_addr().unwrap();
+        clients.truncate(max_kept() - 2);
+        let (client, stream) = connected(&listener);
+        clients.push(client);
+        kept.keep(stream);
+        assert_eq!(kept.0.len(), max_kept() - 1, "two had gone");
+        assert_eq!(address(&kept.0[0]), oldest);
+        for _ in 0..2 {
+            let (client, stream) = connected(&listener);
+            clients.push(client);
+            kept.keep(stream);
+        }
+        assert_eq!(kept.0.len(), max_kept());
+        assert_ne!(address(&kept.0[0]), oldest);
+    }
 }

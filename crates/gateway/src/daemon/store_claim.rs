@@ -5,10 +5,9 @@ use std::os::unix::net::{UnixListener as StdListener, UnixStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tokio::signal::unix::{SignalKind, signal};
-
 use super::error::DaemonError;
 use super::folder::DaemonFolder;
+use super::termination_signals::TerminationSignals;
 use super::{DRAIN_TIMEOUT, FINAL_WRITES_TIMEOUT, inherited_socket};
 
 /// How often a daemon checks whether the store that it lent is free again.
@@ -16,7 +15,7 @@ const LOAN_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The exclusive claim of a daemon to a store, held until dropped.
 #[derive(Debug)]
-pub struct StoreClaim {
+pub(super) struct StoreClaim {
     folder: DaemonFolder,
     /// The socket passed by a service manager.
     inherited: Option<StdListener>,
@@ -29,7 +28,7 @@ impl StoreClaim {
     ///
     /// # Errors
     /// [`DaemonError`], if another daemon owns the store, or its folder cannot be used.
-    pub fn of_store(store: &Path) -> Result<Self, DaemonError> {
+    pub(super) fn of_store(store: &Path) -> Result<Self, DaemonError> {
         let folder = DaemonFolder::of_store(store);
         folder.prepare()?;
         let inherited = inherited_socket::take_over(&folder)?;
@@ -38,16 +37,16 @@ impl StoreClaim {
     }
 
     /// Whether this is the claim to `store`.
-    #[must_use]
-    pub fn is_of(&self, store: &Path) -> bool {
+    pub(super) fn is_of(&self, store: &Path) -> bool {
         self.folder == DaemonFolder::of_store(store)
     }
 
     /// Lends the store to the command that asked for it, and claims it again afterwards. False if a
     /// signal ends the daemon meanwhile.
-    pub(super) async fn lend(&mut self) -> Result<bool, DaemonError> {
-        let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
-        let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
+    pub(super) async fn lend(
+        &mut self,
+        signals: &mut TerminationSignals,
+    ) -> Result<bool, DaemonError> {
         self.daemon_lock = None;
         loop {
             // However short the loan is: the command has held this lock since before it asked.
@@ -61,8 +60,7 @@ impl StoreClaim {
                 return Err(DaemonError::Running);
             }
             tokio::select! {
-                _ = terminated.recv() => return Ok(false),
-                _ = interrupted.recv() => return Ok(false),
+                () = signals.received() => return Ok(false),
                 () = tokio::time::sleep(LOAN_POLL_INTERVAL) => {}
             }
         }
