@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 pub(crate) const RESUME_ID: &str = "\"weaver/resume\"";
 
 /// How many bytes of subscriptions are recorded; the client must renew any beyond that.
-const MAX_SUBSCRIPTION_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_SUBSCRIPTION_BYTES: usize = 16 * 1024;
+/// A log level with longer parameters is not recorded: the longest that exists has nine letters.
+pub(crate) const MAX_LOG_LEVEL_BYTES: usize = 1024;
 
 /// What a client has set up in its session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -31,7 +33,9 @@ impl SessionSetup {
                 *self = Self { initialize: Some(params()), ..Self::default() };
             }
             Some("notifications/initialized") => self.initialized = true,
-            Some("logging/setLevel") => self.log_level = params(),
+            Some("logging/setLevel") => {
+                self.log_level = params().filter(|level| level.len() <= MAX_LOG_LEVEL_BYTES);
+            }
             Some("resources/subscribe") => {
                 let kept: usize = self.subscribed.iter().map(String::len).sum();
                 let fits = |params: &String| kept + params.len() <= MAX_SUBSCRIPTION_BYTES;

@@ -16,16 +16,19 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::session_setup::SessionSetup;
+use crate::session_setup::{MAX_LOG_LEVEL_BYTES, MAX_SUBSCRIPTION_BYTES, SessionSetup};
 use crate::{bounded_file, private_file};
 
 /// The most sessions that are kept.
 const MAX_SESSIONS: usize = 1_000;
 /// A message with larger parameters is not kept; a session that was opened with one is not opened
-/// again.
-const MAX_PARAMS_BYTES: usize = 32 * 1024;
-/// The largest file of sessions that is read.
-const MAX_FILE_BYTES: usize = 64 * 1024 * 1024;
+/// again. Together with [`MAX_SUBSCRIPTION_BYTES`] and [`MAX_LOG_LEVEL_BYTES`], a session takes at
+/// most 32 KiB.
+const MAX_PARAMS_BYTES: usize = 15 * 1024;
+const MAX_SESSION_BYTES: usize = MAX_PARAMS_BYTES + MAX_SUBSCRIPTION_BYTES + MAX_LOG_LEVEL_BYTES;
+/// The largest file of sessions that is read: as many as are kept, each as large as it can be, where
+/// every byte of their parameters is escaped, and their keys.
+const MAX_FILE_BYTES: usize = MAX_SESSIONS * (2 * MAX_SESSION_BYTES + 1024);
 
 /// The setup of sessions by id.
 #[derive(Debug, Default)]
@@ -58,13 +61,18 @@ impl SessionArchive {
     /// cannot be read is left out: clients then initialize again.
     pub(crate) fn load(&self, file: &Path) {
         let age = file.metadata().and_then(|about| about.modified()).map(|time| time.elapsed());
+        let Ok(Ok(age)) = age else { return };
         let text = bounded_file::read_text(file, MAX_FILE_BYTES);
         let _ = std::fs::remove_file(file);
-        if let (Ok(Ok(age)), Ok(text)) = (age, text)
-            && age <= super::sessions::IDLE_TIMEOUT
-            && let Ok(sessions) = serde_json::from_str(&text)
-        {
-            *self.lock() = sessions;
+        if age > super::sessions::IDLE_TIMEOUT {
+            return;
+        }
+        let sessions = text.map_err(io::Error::other);
+        match sessions.and_then(|text| Ok(serde_json::from_str(&text)?)) {
+            Ok(sessions) => *self.lock() = sessions,
+            Err(error) => {
+                tracing::warn!(%error, "clients over HTTP have to open their sessions again");
+            }
         }
     }
 
@@ -139,6 +147,28 @@ mod tests {
         assert_eq!(archive.setup("ses_1", "ana").unwrap().restore_messages().len(), 1);
         archive.remove("ses_1");
         assert!(archive.setup("ses_1", "ana").is_none());
+    }
+
+    #[test]
+    fn as_many_sessions_as_are_kept_fit_into_the_file() {
+        let archive = SessionArchive::default();
+        let quotes = |bytes: usize| "\"".repeat(bytes);
+        let watched = json!({ "method": "resources/subscribe",
+            "params": { "uri": quotes(MAX_SUBSCRIPTION_BYTES / 2 - 20) } });
+        // In JSON a quotation mark takes two bytes.
+        let opening = json!({ "method": "initialize", "params": { "x": quotes(7_500) } });
+        for number in 0..MAX_SESSIONS {
+            let id = number.to_string();
+            archive.record(&id, "ana", &opening);
+            archive.record(&id, "ana", &watched);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("sessions.json");
+        archive.save(&file).unwrap();
+        assert!(file.metadata().unwrap().len() > 60_000_000);
+        let next = SessionArchive::default();
+        next.load(&file);
+        assert!((0..MAX_SESSIONS).all(|number| next.setup(&number.to_string(), "ana").is_some()));
     }
 
     #[test]

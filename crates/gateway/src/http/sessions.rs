@@ -124,8 +124,18 @@ impl HttpSession {
         last_used.elapsed() > IDLE_TIMEOUT
     }
 
-    /// Restores what its client had set up at the gateway before this one; others wait for that.
-    async fn restore(&self) {
+    /// Restores what its client had set up at the gateway before this one; others wait for that. It
+    /// goes on if the request for which it was begun is given up.
+    async fn restore(self: &Arc<Self>) {
+        if self.unrestored.lock().await.is_some() {
+            let session = Arc::clone(self);
+            let restored = tokio::spawn(async move { session.replay_setup().await });
+            // It does not panic, and is aborted only with the process.
+            let _ = restored.await;
+        }
+    }
+
+    async fn replay_setup(&self) {
         let mut unrestored = self.unrestored.lock().await;
         let Some(setup) = unrestored.take() else { return };
         for message in setup.restore_messages() {
