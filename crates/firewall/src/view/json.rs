@@ -141,8 +141,12 @@ impl<'v> JsonWalker<'v, '_, '_> {
     fn resolve_path(&mut self, steps: &[PathStep]) -> Result<Vec<JsonLocation<'v>>, HandleError> {
         let mut spots = vec![JsonLocation { value: self.root, name: None, field: None }];
         for step in steps {
+            let is_list = spots.iter().all(|spot| spot.value.is_array());
             let next = match step {
-                PathStep::Key(key) => self.step_into(&spots, key)?,
+                PathStep::Key(key) => match step.list_index().filter(|_| is_list) {
+                    Some(at) => Self::items(&spots, at, at.saturating_add(1)),
+                    None => self.step_into(&spots, key)?,
+                },
                 PathStep::Index(at) => Self::items(&spots, *at, at.saturating_add(1)),
                 PathStep::Slice(from, to) => Self::items(&spots, *from, *to),
             };

@@ -1,4 +1,5 @@
-//! Paths into JSON: `orders[0].lines[].price`, `$.orders[10:20]`, `["a.b"]`.
+//! Paths into JSON: `orders[0].lines[].price`, `$.orders[10:20]`, `["a.b"]`. Other forms that models
+//! write are read too: JSON Pointer (`/orders/0`), and numbers as names (`orders.0`).
 
 use crate::error::HandleError;
 use crate::query::query_error;
@@ -19,8 +20,22 @@ pub(crate) enum PathStep {
     Slice(usize, usize),
 }
 
+impl PathStep {
+    /// The item that it names in a list: `[3]`, or `3` as a name.
+    pub(crate) fn list_index(&self) -> Option<usize> {
+        match self {
+            Self::Index(at) => Some(*at),
+            Self::Key(key) if key.bytes().all(|byte| byte.is_ascii_digit()) => key.parse().ok(),
+            Self::Key(_) | Self::Slice(..) => None,
+        }
+    }
+}
+
 /// Parses a path. The empty path and `$` refer to the whole value.
 pub(crate) fn parse(path: &str) -> Result<Vec<PathStep>, HandleError> {
+    if let Some(pointer) = path.strip_prefix('/') {
+        return parse_pointer(pointer);
+    }
     let mut rest = path.strip_prefix('$').unwrap_or(path);
     let mut steps = Vec::new();
     let mut first = true;
@@ -49,6 +64,16 @@ pub(crate) fn parse(path: &str) -> Result<Vec<PathStep>, HandleError> {
         first = false;
     }
     Ok(steps)
+}
+
+/// Parses a JSON Pointer (RFC 6901) without its first slash.
+fn parse_pointer(pointer: &str) -> Result<Vec<PathStep>, HandleError> {
+    let names = pointer.split('/').map(|name| name.replace("~1", "/").replace("~0", "~"));
+    let steps: Vec<PathStep> = names.take(MAX_STEPS + 1).map(PathStep::Key).collect();
+    match steps.len() > MAX_STEPS {
+        true => Err(query_error(format!("`path` has more than {MAX_STEPS} steps"))),
+        false => Ok(steps),
+    }
 }
 
 /// Parses what is in brackets; also returns the rest of the path.
@@ -81,7 +106,7 @@ fn malformed() -> HandleError {
 
 /// Appends a key to a path, quoted if necessary.
 pub(crate) fn append_key(before: &str, key: &str) -> String {
-    let plain = !key.is_empty() && !key.contains(['.', '[', ']', '"', '$']);
+    let plain = !key.is_empty() && !key.contains(['.', '[', ']', '"', '$', '/']);
     match (plain, before.is_empty()) {
         (true, true) => key.to_owned(),
         (true, false) => format!("{before}.{key}"),
@@ -109,6 +134,8 @@ mod tests {
             ("a[2:5]", vec![key("a"), PathStep::Slice(2, 5)]),
             ("[:5][1:]", vec![PathStep::Slice(0, 5), PathStep::Slice(1, usize::MAX)]),
             ("[\"x.y]\"].z", vec![key("x.y]"), key("z")]),
+            ("/a/0/b~1c~01", vec![key("a"), key("0"), key("b/c~1")]),
+            ("a.0", vec![key("a"), key("0")]),
         ] {
             assert_eq!(parse(path).unwrap(), steps, "{path}");
         }
@@ -119,6 +146,7 @@ mod tests {
         let steps = |count: usize| parse(&vec!["a"; count].join("."));
         assert_eq!(steps(32).unwrap().len(), 32);
         assert!(steps(33).unwrap_err().to_string().contains("more than 32 steps"));
+        assert!(parse(&"/a".repeat(32)).is_ok() && parse(&"/a".repeat(33)).is_err());
     }
 
     #[test]

@@ -102,8 +102,9 @@ fn narrow(
         Some([]) if view == "paths" => return None,
         None => (0, 1),
         Some([]) => (0, MAX_ITEMS),
-        Some([PathStep::Key(_), ..]) => (0, 1),
-        Some([PathStep::Index(at), ..]) => (*at, at.saturating_add(1)),
+        Some([step @ (PathStep::Key(_) | PathStep::Index(_)), ..]) => {
+            step.list_index().map_or((0, 1), |at| (at, at.saturating_add(1)))
+        }
         // One more than allowed, so that an excess is noticed.
         Some([PathStep::Slice(from, to), ..]) => {
             (*from, (*to).min(from.saturating_add(MAX_MATCHES).saturating_add(1)))
@@ -111,13 +112,17 @@ fn narrow(
     };
     let to = to.min(rows.len());
     let mut steps = steps.to_vec();
-    if let Some(step @ (PathStep::Index(_) | PathStep::Slice(..))) = steps.get_mut(before.len()) {
+    if let Some(step) = steps.get_mut(before.len()) {
         // A step to a missing row must still miss: point it past the one row that is kept.
-        *step = match step {
-            PathStep::Index(_) => PathStep::Index(usize::from(from >= to)),
-            _ if from >= to => PathStep::Slice(1, 1),
-            _ => PathStep::Slice(0, to - from),
-        };
+        let is_missing = from >= to;
+        match step {
+            step if step.list_index().is_some() => {
+                *step = PathStep::Index(usize::from(is_missing));
+            }
+            PathStep::Slice(..) if is_missing => *step = PathStep::Slice(1, 1),
+            PathStep::Slice(..) => *step = PathStep::Slice(0, to - from),
+            PathStep::Key(_) | PathStep::Index(_) => {}
+        }
     }
     let needed = if from < to { from..to } else { 0..1 };
     let list = needed.filter_map(|number| rows.row(number)).collect();

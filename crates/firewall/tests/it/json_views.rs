@@ -47,7 +47,15 @@ fn a_value_is_a_row_under_the_last_key_before_it() {
         assert_eq!(table(&value, "get", json!({"path": path})), rows, "{path}");
     }
     // What stands in a list without a name is a value.
-    assert_eq!(table(&json!([7, 8]), "get", json!({"path": "[1]"})), json!([{"value": 8}]));
+    // As models write it too: a number as a name, and JSON Pointer.
+    for path in ["[1]", "1", "/1"] {
+        assert_eq!(table(&json!([7, 8]), "get", json!({"path": path})), json!([{"value": 8}]));
+    }
+    let nested = json!({"a": [{"b/c": 7}], "1": "named"});
+    for path in ["a[0][\"b/c\"]", "a.0[\"b/c\"]", "/a/0/b~1c"] {
+        assert_eq!(table(&nested, "get", json!({"path": path})), json!([{"b/c": 7}]), "{path}");
+    }
+    assert_eq!(table(&nested, "get", json!({"path": "1"})), json!([{"1": "named"}]));
 }
 
 #[test]
