@@ -66,7 +66,10 @@ fn transport_error(error: &McpError) -> DriverError {
             DriverError::RateLimited { said: text, wait: None }
         }
         McpError::Http { fault: HttpFault::Connection, .. } => DriverError::Network(text),
-        McpError::Http { fault: HttpFault::Tls(_), .. } => DriverError::Unavailable(text),
+        // Without credentials, nothing is executed.
+        McpError::Http { fault: HttpFault::Tls(_) | HttpFault::Status(401), .. } => {
+            DriverError::Unavailable(text)
+        }
         // A proxy sends these when it stopped waiting, so the call may have been executed.
         McpError::Http { fault: HttpFault::Status(408 | 499), .. } => DriverError::Lost(text),
         McpError::Http { fault: HttpFault::Status(400..=499) | HttpFault::Redirect(_), .. } => {

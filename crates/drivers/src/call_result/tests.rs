@@ -139,6 +139,9 @@ fn what_may_have_reached_the_tool_is_ambiguous() {
         assert!(transport_error(&error).is_ambiguous(), "{error}");
     }
     assert!(!transport_error(&status(400)).is_ambiguous());
+    let expired = transport_error(&status(401));
+    assert_eq!(expired.code(), "driver.unavailable");
+    assert!(expired.to_string().contains("renews"), "{expired}");
     let unsent = McpError::TooManyCalls { upstream: upstream(), waiting: 1 };
     assert!(!transport_error(&unsent).is_ambiguous());
     let said = |method, code| {

@@ -142,6 +142,10 @@ impl fmt::Display for HttpFault {
             Self::Redirect(status) => {
                 write!(f, "it redirects (status {status}); configure the final url")
             }
+            Self::Status(401) => f.write_str(
+                "it answered with status 401: it does not accept the credentials that the gateway \
+                 has for it, or no longer; whoever runs the gateway renews them",
+            ),
             Self::Status(status) => write!(f, "it answered with status {status}"),
             Self::ContentType => f.write_str("its answer is neither json nor an event stream"),
             Self::StreamEnded => f.write_str("its stream ended before the reply"),

@@ -237,10 +237,15 @@ fn advice_after_failure(reason: ReasonCode, error: Option<ToolErrorCode>) -> &'s
         ReasonCode::OutcomeUnknown => {
             "It may have happened. Find out before you call it again, or tell the user."
         }
-        ReasonCode::UpstreamUnavailable => "Nothing was executed. Try again later.",
+        ReasonCode::UpstreamUnavailable => {
+            "Nothing was executed. Try again later, or tell the user if that does not help."
+        }
         ReasonCode::Timeout => "It was given up after its time. Ask for less, or try again later.",
         ReasonCode::ExecutionFailed if error == Some(ToolErrorCode::NetworkError) => {
             "Its server went away. The arguments are not at fault: make the same call again."
+        }
+        ReasonCode::ExecutionFailed if error == Some(ToolErrorCode::RateLimited) => {
+            "Its server limits how often it is called. Wait a while, then make the same call again."
         }
         _ => "It was tried and failed. Change the arguments or choose another way.",
     }
