@@ -104,6 +104,8 @@ pub(crate) async fn find_each(
     if found.len() == uris.len() {
         return found;
     }
+    // A reading waits for a server as long as a call does, which is longer than a list does.
+    client.gateway.upstreams.wait_for_first_attempts().await;
     client.refresh_resources().await;
     lookup().await
 }
