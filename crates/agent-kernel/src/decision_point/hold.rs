@@ -5,7 +5,7 @@ use weaver_policy::PolicySet;
 use weaver_policy::approval::{
     APPROVAL_VERSION, ApprovalRequest, ApprovalState, HeldCheck, Nonce, RequestEnd,
 };
-use weaver_types::{ApprovalRequestId, CallId, CheckKind, CheckResult, ReasonCode};
+use weaver_types::{ApprovalRequestId, CallId, CheckKind, CheckResult, Decision, ReasonCode};
 
 use super::PolicyDecisionPoint;
 use super::evaluation::{Evaluation, EvaluationRequest};
@@ -15,6 +15,9 @@ use crate::approval::hold_release::{
     HoldState, boxed_denial, is_releasable, recording_failure_denial,
 };
 use crate::approval_limits;
+
+/// The longest text of the reasons to hold a call.
+const MAX_REASON_CHARS: usize = 2_000;
 
 impl PolicyDecisionPoint {
     /// Ends the requests that the evaluation closed, and gives a held call its open request or a
@@ -127,7 +130,7 @@ impl PolicyDecisionPoint {
             label: evaluation.label.clone(),
             holds: HeldCheck::from_decision(decision),
             authority: decision.authority().clone(),
-            detail: decision.detail().to_owned(),
+            detail: reasons_to_hold(decision),
             intent: evaluation_request.request.goal.clone(),
             justification: evaluation_request.request.justification.clone(),
             preconditions: evaluation.preconditions.clone(),
@@ -143,4 +146,16 @@ impl PolicyDecisionPoint {
         };
         Ok(OpenHold { state: ApprovalState::new(&request), request, held_request })
     }
+}
+
+/// Why a decision holds a call, for the person who answers: its own reason, then every other one that
+/// needs a person. What flows where, such as a masked secret, often stands behind a general rule.
+fn reasons_to_hold(decision: &Decision) -> String {
+    let mut reasons = vec![decision.detail()];
+    for result in decision.check_results().iter().filter(|one| one.needs_human_approval()) {
+        if !reasons.contains(&result.detail.as_str()) {
+            reasons.push(&result.detail);
+        }
+    }
+    reasons.join("; ").chars().take(MAX_REASON_CHARS).collect()
 }

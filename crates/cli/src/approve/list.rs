@@ -13,6 +13,8 @@ use crate::{Exit, Failure, output};
 
 /// The longest reason in a line, in characters.
 const MAX_CHARS: usize = 120;
+/// The same for the reasons why a call is held.
+const MAX_REASON_CHARS: usize = 400;
 
 pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     let store = ApprovalStore::open(&args.from)?;
@@ -58,7 +60,7 @@ pub(super) fn request_lines(
             let age = duration_text(now.since(request.opened_at));
             let left = duration_text(open.time_left(now));
             let (agreed, needed) = (open.state.votes().len(), open.required_approvers());
-            let why = terminal_text::escape_line(&request.detail, MAX_CHARS);
+            let why = terminal_text::escape_line(&request.detail, MAX_REASON_CHARS);
             let authority = authority_text(&request.authority);
             let arguments = differing.arguments_line(open);
             let arguments = arguments.map(|line| format!("    {line}\n")).unwrap_or_default();

@@ -30,7 +30,14 @@ pub(super) fn check(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     };
     let origins: Vec<&str> = first.origins.iter().map(String::as_str).collect();
     let origin = if origins.is_empty() { "elsewhere".to_owned() } else { origins.join(", ") };
+    let is_own_server = query.origin.is_some_and(|origin| first.origins.contains(origin));
     let rule = match first.family {
+        _ if is_own_server && query.capability.sink() == SinkKind::None => {
+            "the call names a host, so it could leave that server"
+        }
+        ValueFamily::Secret if is_own_server => {
+            "a secret does not go back there with what sends, pays or names a host"
+        }
         ValueFamily::Secret => "a secret goes back to its own origin only",
         ValueFamily::Personal => {
             "it may go back there and to local writes, and beyond that where the contract of the \
