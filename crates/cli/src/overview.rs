@@ -33,11 +33,11 @@ pub(super) fn run(named: Option<PathBuf>) -> Result<Exit, Failure> {
     };
     let gateway = GatewayConnections::open(Some(&file))?;
     let mut steps: Vec<NextStep> = Vec::new();
-    let mut out = String::new();
+    // What a person has to do comes first: a call that waits is lost when its time is over.
+    let mut out = held_calls_row(&file, &gateway.config, &mut steps);
     out.push_str(&server_rows(&gateway.config, &mut steps));
     out.push_str(&daemon_rows(&gateway.config, &mut steps));
     out.push_str(&client_rows(&gateway, &mut steps)?);
-    out.push_str(&held_calls_row(&file, &gateway.config, &mut steps));
     out.push_str(&log_rows(&gateway.config, &mut steps)?);
     steps.extend([
         NextStep::new("weaver trace", "tells what happened today"),
@@ -116,7 +116,14 @@ fn daemon_rows(config: &Config, steps: &mut Vec<NextStep>) -> String {
         many => format!("{many} clients connected"),
     };
     let mut out = row("gateway", &format!("{}, {sessions}", output::good("running")));
-    for (name, server) in status.server.servers.iter().filter(|(_, server)| !server.is_ready()) {
+    let (starting, away): (Vec<_>, Vec<_>) = (status.server.servers.iter())
+        .filter(|(_, server)| !server.is_ready())
+        .partition(|(_, server)| server.state == "starting");
+    if !starting.is_empty() {
+        let names: Vec<&str> = starting.iter().map(|(name, _)| name.as_str()).collect();
+        out.push_str(&row("", &format!("starting: {}", escape::line(&names.join(", ")))));
+    }
+    for (name, server) in away {
         let problem = server.problem.as_deref().unwrap_or_default();
         out.push_str(&row("", &format!("{name}: {}", escape::line(problem))));
     }
