@@ -95,7 +95,7 @@ fn a_server_of_another_folder_or_another_account_is_another_server() {
     let update = in_other(&["update", "--json"]).json();
     let new: Vec<&str> =
         update["servers"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
-    assert_eq!(new, ["db-windsurf", "notes-claude-code"], "{update}");
+    assert_eq!(new, ["db-windsurf", "notes-other"], "{update}");
     let run = in_other(&["connect", "--project"]);
     assert!(run.code == 0 && run.out.contains("Cursor is connected"), "{run:?}");
     assert_eq!(names(&home, "work/other/.mcp.json", "mcpServers"), ["notes"]);

@@ -117,7 +117,7 @@ pub struct HostEnvironment<'a> {
 
 impl Selection {
     /// Selects the servers from these files. Identical servers in several clients become one. If
-    /// two servers have the same name, the client's name is appended.
+    /// two servers have the same name, the name of their project or client is appended.
     #[must_use]
     pub fn from_files(
         files: &[ClientFile],
@@ -153,7 +153,7 @@ impl Selection {
                     continue;
                 }
                 raw.push(entry.clone());
-                let name = free_name(&server.name, &file.client, &mut names);
+                let name = free_name(&server.name, distinguishing_name(file), &mut names);
                 let mut entry = entry;
                 let found = secrets::extract(&name, &mut entry, &mut variables);
                 selection.secrets.extend(found);
@@ -308,10 +308,17 @@ fn unset_variable(entry: &ServerEntry, machine: &HostEnvironment<'_>) -> Option<
     names.find(|name| !name.contains(":-") && (machine.variable)(name).is_none()).map(str::to_owned)
 }
 
+/// What distinguishes a server from another of its name: the project of its file, so that a model
+/// can tell two projects apart, or else the client.
+fn distinguishing_name(file: &ClientFile) -> &str {
+    let folder = file.project.as_deref().and_then(Path::file_name).and_then(OsStr::to_str);
+    folder.unwrap_or(&file.client)
+}
+
 /// A valid name that is not used.
-fn free_name(name: &str, client: &str, names: &mut BTreeSet<String>) -> String {
+fn free_name(name: &str, distinguishing: &str, names: &mut BTreeSet<String>) -> String {
     let plain = legal_name(name);
-    let second = legal_name(&format!("{plain}-{client}"));
+    let second = legal_name(&format!("{plain}-{distinguishing}"));
     let numbered = (2..).map(|number| {
         let short: String = second.chars().take(28).collect();
         format!("{short}-{number}")
