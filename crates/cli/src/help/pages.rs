@@ -93,7 +93,7 @@ pub(super) const PAGES: &[HelpPage] = &[
     page("serve", &["weaver serve --config weaver.toml"], "A client starts it; `weaver connect` writes the entry."),
     page("daemon", &["weaver daemon --config weaver.toml"], "The first client starts it by itself."),
     page("status", &["weaver status"], ""),
-    page("stop", &["weaver stop"], "Clients start it again when they need it."),
+    page("stop", &["weaver stop"], "A client that is started later starts it again, and so does `weaver daemon`."),
     page("restart", &["weaver restart"], ""),
     page("logs", &["weaver logs"], ""),
     page("service", &["weaver service show"], ""),

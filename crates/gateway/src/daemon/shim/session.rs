@@ -358,12 +358,12 @@ impl State {
     }
 
     fn mark_unavailable(&mut self, error: &DaemonError, mode: ConnectMode) {
-        self.link = DaemonLink::Unavailable {
-            code: error.code().to_owned(),
-            problem: error.to_string(),
-            since: Instant::now(),
-            next: mode,
+        let problem = match (error, mode) {
+            (DaemonError::NotRunning, ConnectMode::ExistingOnly) => STOPPED_MESSAGE.to_owned(),
+            _ => error.to_string(),
         };
+        let code = error.code().to_owned();
+        self.link = DaemonLink::Unavailable { code, problem, since: Instant::now(), next: mode };
     }
 
     /// Answers all open requests with the reason why there is no daemon. None of them may be a call
