@@ -90,8 +90,8 @@ impl SignedFileReceiver {
         let wall = self.context.clock.unguarded().now();
         let event = EventPayload::new()
             .with("by", &statement.approver)
-            .with("until", &until)
-            .with("wall", &wall)
+            .with("until", until)
+            .with("wall", wall)
             .into_global_event(EventKind::ClockConfirmed, self.context.now())
             .ok_or_else(unrecordable_statement)?;
         let batch = extra.with_event(event);
@@ -126,7 +126,7 @@ impl SignedFileReceiver {
         let event = |kind, key| {
             EventPayload::new()
                 .with_optional("decision_key", key)
-                .with("by", &by)
+                .with("by", by)
                 .with("tenant", &self.context.settings.tenant)
                 .with("subject", subject.record_id())
                 .into_global_event(kind, now)
