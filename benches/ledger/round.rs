@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+use weaver_types::canonical::{self, RecordBytes};
 use weaver_types::ledger::{Batch, Durability, NewEvent};
 use weaver_types::{CallId, EventKind, RunId, Timestamp};
 
@@ -110,13 +112,24 @@ pub(crate) fn judge(size: &Size, target: &Target, ratios: &mut [f64]) -> usize {
     usize::from(!good)
 }
 
-/// The payload of an event as the kernel writes them: 300 bytes.
-pub(crate) fn payload(number: u64) -> Vec<u8> {
+/// The payload of an event as the kernel writes them: 300 bytes, known to be canonical.
+pub(crate) fn payload(number: u64) -> RecordBytes {
     let digest = format!("{number:064x}");
-    let text = format!(
-        r#"{{"arguments":"sha256:{digest}","capability":"files.read","checks":[{{"reason":"rule_allow","verdict":"allow"}},{{"reason":"within_limits","verdict":"allow"}}],"mode":"summary","n":{number},"principal":"ana","rung":1,"v":1,"why":"Read the notes of the last week."}}"#
-    );
-    text.into_bytes()
+    let payload = json!({
+        "arguments": format!("sha256:{digest}"),
+        "capability": "files.read",
+        "checks": [
+            { "reason": "rule_allow", "verdict": "allow" },
+            { "reason": "within_limits", "verdict": "allow" },
+        ],
+        "mode": "summary",
+        "n": number,
+        "principal": "ana",
+        "rung": 1,
+        "v": 1,
+        "why": "Read the notes of the last week.",
+    });
+    canonical::record(&payload).unwrap_or_else(|_| b"{}".to_vec().into())
 }
 
 /// An event with that payload.
@@ -126,7 +139,7 @@ pub(crate) fn event(number: u64) -> NewEvent {
         at: Timestamp::from_micros(1_700_000_000_000_000 + i64::try_from(number).unwrap_or(0)),
         run: RunId::parse("run_0123456789abcdef").ok(),
         call: CallId::parse("call_0123456789abcdef").ok(),
-        payload: payload(number).into(),
+        payload: payload(number),
     }
 }
 

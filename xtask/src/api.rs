@@ -3,7 +3,7 @@
 //!
 //! The sources are parsed with `syn`, with all features on. Each public item is one line under
 //! every path by which another crate can name it. Methods and trait implementations follow their
-//! type. Items made by macros are not seen.
+//! type. Items made by macros are not seen, but for those of `words!`.
 
 mod lines;
 mod source;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use weaver_types::{BoxFuture, RawChunk, RawResult};
+use weaver_types::{BoxFuture, RawChunk};
 
 use crate::driver::{ChunkSource, DriverError};
 
@@ -66,13 +66,13 @@ fn wake(waker: Option<Waker>) {
 pub(crate) struct ChunkQueue {
     shared: SharedQueue,
     /// The future of the function; it ends with an error if the function could not be started.
-    work: Option<BoxFuture<'static, Result<RawResult, DriverError>>>,
+    work: Option<BoxFuture<'static, Result<(), DriverError>>>,
 }
 
 impl ChunkQueue {
     /// Starts `work` with a sender, and returns the stream of what it sends.
     pub(crate) fn start(
-        work: impl FnOnce(ChunkSender) -> BoxFuture<'static, Result<RawResult, DriverError>>,
+        work: impl FnOnce(ChunkSender) -> BoxFuture<'static, Result<(), DriverError>>,
     ) -> Self {
         let shared = SharedQueue::default();
         let work = work(ChunkSender(Arc::clone(&shared)));

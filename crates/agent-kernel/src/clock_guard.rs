@@ -9,25 +9,22 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{GuardedWrite, Ledger, Namespace, RecordKey, RecordWrite};
 use weaver_types::{Clock, Tenant, Timestamp};
 
 use crate::error::KernelError;
+use crate::run_log::parse_header;
 
 /// How far the wall clock may advance beyond the monotonic clock between two readings.
 const MAX_CLOCK_ADVANCE: Duration = Duration::from_secs(24 * 3_600);
 /// How far the wall clock may be ahead of the last event when a kernel is opened.
 const MAX_OFFLINE_ADVANCE: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// Keeps the time. While a jump is not confirmed, time advances by the monotonic clock from the
-/// last trusted reading, so that correcting a wrong clock leaves no trace.
-struct ClockGuard(Mutex<ClockState>);
-
-/// The clock of a kernel, read under its guard.
+/// The clock of a kernel, read under its guard. While a jump is not confirmed, time advances by the
+/// monotonic clock from the last trusted reading, so that correcting a wrong clock leaves no trace.
 pub(crate) struct GuardedClock {
     clock: Arc<dyn Clock>,
-    guard: ClockGuard,
+    state: Mutex<ClockState>,
 }
 
 impl GuardedClock {
@@ -37,12 +34,14 @@ impl GuardedClock {
         ledger: &dyn Ledger,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, KernelError> {
-        let guard = open(tenant, ledger, clock.as_ref())?;
-        Ok(Self { clock, guard })
+        let state = Mutex::new(ClockState::open(tenant, ledger, clock.as_ref())?);
+        Ok(Self { clock, state })
     }
 
     pub(crate) fn read(&self) -> ClockReading {
-        self.guard.read(self.clock.as_ref())
+        let mut state = self.lock();
+        let now = state.read_clock(self.clock.as_ref());
+        ClockReading { now, expiry_time: state.expiry_time }
     }
 
     /// The clock without its guard.
@@ -57,17 +56,25 @@ impl GuardedClock {
 
     /// The wall time, if it is rejected now.
     pub(crate) fn rejected_wall_time(&self) -> Option<Timestamp> {
-        self.guard.rejected_wall_time(self.clock.as_ref())
+        let mut state = self.lock();
+        state.read_clock(self.clock.as_ref());
+        state.rejected_wall_time
     }
 
     /// The current time, unless the wall clock is rejected now.
     pub(crate) fn trusted_time(&self) -> Option<Timestamp> {
-        self.guard.trusted_time(self.clock.as_ref())
+        self.lock().trusted_time(self.clock.as_ref())
     }
 
     /// Confirms the wall clock up to `until`.
     pub(crate) fn confirm(&self, until: Timestamp) {
-        self.guard.confirm(until);
+        let mut state = self.lock();
+        state.confirmed_until = state.confirmed_until.max(until);
+    }
+
+    /// A poisoned lock is used anyway: no update of the state can panic halfway.
+    fn lock(&self) -> MutexGuard<'_, ClockState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -83,7 +90,7 @@ pub fn trusted_time(
     ledger: &dyn Ledger,
     clock: &dyn Clock,
 ) -> Result<Option<Timestamp>, KernelError> {
-    Ok(open(tenant, ledger, clock)?.trusted_time(clock))
+    Ok(ClockState::open(tenant, ledger, clock)?.trusted_time(clock))
 }
 
 /// A reading of the guarded clock.
@@ -109,81 +116,6 @@ struct ClockState {
     expiry_time: Timestamp,
 }
 
-impl ClockGuard {
-    /// `last` is the time of the last event in the log.
-    fn new(clock: &dyn Clock, last: Option<Timestamp>, confirmed: Timestamp) -> Self {
-        let mut inner = ClockState {
-            last_reading: None,
-            confirmed_until: confirmed,
-            rejected_wall_time: None,
-            expiry_time: Timestamp::default(),
-        };
-        if let Some(last) = last {
-            let (wall, monotonic) = (clock.now(), clock.monotonic());
-            let is_ahead = wall > last.after(MAX_OFFLINE_ADVANCE) && wall > confirmed;
-            inner.rejected_wall_time = is_ahead.then_some(wall);
-            let start = if is_ahead { last } else { wall.max(last) };
-            inner.last_reading = Some((start, monotonic));
-            inner.expiry_time = start;
-        }
-        Self(Mutex::new(inner))
-    }
-
-    /// Reads the clock.
-    fn read(&self, clock: &dyn Clock) -> ClockReading {
-        let mut inner = self.lock();
-        let now = inner.read_clock(clock);
-        ClockReading { now, expiry_time: inner.expiry_time }
-    }
-
-    /// The wall time, if it is rejected now.
-    fn rejected_wall_time(&self, clock: &dyn Clock) -> Option<Timestamp> {
-        let mut inner = self.lock();
-        inner.read_clock(clock);
-        inner.rejected_wall_time
-    }
-
-    /// The current time, unless the wall clock is rejected now.
-    fn trusted_time(&self, clock: &dyn Clock) -> Option<Timestamp> {
-        let mut inner = self.lock();
-        let now = inner.read_clock(clock);
-        inner.rejected_wall_time.is_none().then_some(now)
-    }
-
-    /// Confirms the wall clock up to `until`.
-    fn confirm(&self, until: Timestamp) {
-        let mut inner = self.lock();
-        inner.confirmed_until = inner.confirmed_until.max(until);
-    }
-
-    /// A poisoned lock is used anyway: no update of the state can panic halfway.
-    fn lock(&self) -> MutexGuard<'_, ClockState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Opens the guard of a ledger.
-fn open(
-    tenant: &Tenant,
-    ledger: &dyn Ledger,
-    clock: &dyn Clock,
-) -> Result<ClockGuard, KernelError> {
-    let confirmed = StoredConfirmation::read(tenant, ledger)?.until;
-    let Some(last) = ledger.head()?.size.checked_sub(1) else {
-        return Ok(ClockGuard::new(clock, None, confirmed));
-    };
-    let wrong = |problem: &str| KernelError::StoredRecord {
-        what: "the last event",
-        problem: problem.to_owned(),
-    };
-    let event = ledger.events(last, 1)?.pop().ok_or_else(|| wrong("it is missing"))?;
-    let at = canonical::parse(&event.header, Profile::Record)
-        .ok()
-        .and_then(|header| header.get("at")?.as_i64())
-        .ok_or_else(|| wrong("its header has no time"))?;
-    Ok(ClockGuard::new(clock, Some(Timestamp::from_micros(at)), confirmed))
-}
-
 /// The record of the time up to which operators have confirmed the wall clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StoredConfirmation {
@@ -207,7 +139,7 @@ impl StoredConfirmation {
     }
 
     /// The write that raises the confirmed time. An earlier time does not lower it, as in
-    /// [`ClockGuard::confirm`]: otherwise a restart would reject what was confirmed before.
+    /// [`GuardedClock::confirm`]: otherwise a restart would reject what was confirmed before.
     pub(crate) fn raise_to(self, tenant: &Tenant, until: Timestamp) -> GuardedWrite {
         let value = self.until.max(until).micros().to_string().into_bytes();
         let put = RecordWrite { key: Self::key(tenant), value, expires_at: None };
@@ -220,6 +152,44 @@ impl StoredConfirmation {
 }
 
 impl ClockState {
+    /// The state for a ledger.
+    fn open(tenant: &Tenant, ledger: &dyn Ledger, clock: &dyn Clock) -> Result<Self, KernelError> {
+        let confirmed = StoredConfirmation::read(tenant, ledger)?.until;
+        let Some(last) = ledger.head()?.size.checked_sub(1) else {
+            return Ok(Self::new(clock, None, confirmed));
+        };
+        let event = ledger.events(last, 1)?.pop().ok_or_else(|| KernelError::StoredRecord {
+            what: "the last event",
+            problem: "it is missing".to_owned(),
+        })?;
+        Ok(Self::new(clock, Some(parse_header(&event)?.at), confirmed))
+    }
+
+    /// `last` is the time of the last event in the log.
+    fn new(clock: &dyn Clock, last: Option<Timestamp>, confirmed: Timestamp) -> Self {
+        let mut state = Self {
+            last_reading: None,
+            confirmed_until: confirmed,
+            rejected_wall_time: None,
+            expiry_time: Timestamp::default(),
+        };
+        if let Some(last) = last {
+            let (wall, monotonic) = (clock.now(), clock.monotonic());
+            let is_ahead = wall > last.after(MAX_OFFLINE_ADVANCE) && wall > confirmed;
+            state.rejected_wall_time = is_ahead.then_some(wall);
+            let start = if is_ahead { last } else { wall.max(last) };
+            state.last_reading = Some((start, monotonic));
+            state.expiry_time = start;
+        }
+        state
+    }
+
+    /// The current time, unless the wall clock is rejected now.
+    fn trusted_time(&mut self, clock: &dyn Clock) -> Option<Timestamp> {
+        let now = self.read_clock(clock);
+        self.rejected_wall_time.is_none().then_some(now)
+    }
+
     fn read_clock(&mut self, clock: &dyn Clock) -> Timestamp {
         let (wall, monotonic) = (clock.now(), clock.monotonic());
         let Some((last, last_monotonic)) = self.last_reading else {
@@ -248,123 +218,126 @@ mod tests {
     const START: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
     const HOUR: Duration = Duration::from_secs(3_600);
 
-    fn guard(clock: &ManualClock) -> ClockGuard {
-        let guard = ClockGuard::new(clock, None, Timestamp::default());
-        assert_eq!(guard.read(clock).now, clock.now());
+    fn opened(
+        clock: &Arc<ManualClock>,
+        last: Option<Timestamp>,
+        confirmed: Timestamp,
+    ) -> GuardedClock {
+        let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(clock);
+        let state = Mutex::new(ClockState::new(clock.as_ref(), last, confirmed));
+        GuardedClock { clock, state }
+    }
+
+    fn guard(clock: &Arc<ManualClock>) -> GuardedClock {
+        let guard = opened(clock, None, Timestamp::default());
+        assert_eq!(guard.read().now, clock.now());
         guard
     }
 
     #[test]
     fn time_that_passes_is_no_leap() {
-        let clock = ManualClock::new(START);
+        let clock = Arc::new(ManualClock::new(START));
         let guard = guard(&clock);
         clock.advance(HOUR * 24 * 400);
         assert_eq!(
-            (guard.read(&clock).now, guard.rejected_wall_time(&clock)),
+            (guard.read().now, guard.rejected_wall_time()),
             (START.after(HOUR * 9_600), None)
         );
         clock.set(START.after(HOUR * (9_600 + 23)));
-        assert_eq!(guard.rejected_wall_time(&clock), None, "less than a day");
-        assert_eq!(guard.read(&clock).now, START.after(HOUR * 9_623));
+        assert_eq!(guard.rejected_wall_time(), None, "less than a day");
+        assert_eq!(guard.read().now, START.after(HOUR * 9_623));
     }
 
     #[test]
     fn a_leap_is_not_believed_and_leaves_nothing_behind() {
-        let clock = ManualClock::new(START);
+        let clock = Arc::new(ManualClock::new(START));
         let guard = guard(&clock);
         clock.set(START.after(HOUR * 25));
-        assert_eq!(guard.rejected_wall_time(&clock), Some(START.after(HOUR * 25)));
+        assert_eq!(guard.rejected_wall_time(), Some(START.after(HOUR * 25)));
         clock.advance(HOUR);
-        assert_eq!(guard.read(&clock).now, START.after(HOUR), "by the monotonic clock");
+        assert_eq!(guard.read().now, START.after(HOUR), "by the monotonic clock");
         clock.set(START.after(HOUR * 2));
-        assert_eq!(guard.rejected_wall_time(&clock), None, "set right");
-        assert_eq!(guard.read(&clock).now, START.after(HOUR * 2));
+        assert_eq!(guard.rejected_wall_time(), None, "set right");
+        assert_eq!(guard.read().now, START.after(HOUR * 2));
     }
 
     #[test]
     fn a_confirmed_leap_counts() {
-        let clock = ManualClock::new(START);
+        let clock = Arc::new(ManualClock::new(START));
         let guard = guard(&clock);
         clock.set(START.after(HOUR * 100));
         guard.confirm(START.after(HOUR * 99));
-        assert!(guard.rejected_wall_time(&clock).is_some(), "confirmed up to before");
+        assert!(guard.rejected_wall_time().is_some(), "confirmed up to before");
         guard.confirm(START.after(HOUR * 101));
-        assert_eq!(
-            (guard.rejected_wall_time(&clock), guard.read(&clock).now),
-            (None, START.after(HOUR * 100))
-        );
+        assert_eq!((guard.rejected_wall_time(), guard.read().now), (None, START.after(HOUR * 100)));
         clock.set(START.after(HOUR * 1_000));
-        assert!(guard.rejected_wall_time(&clock).is_some(), "the next one is another");
+        assert!(guard.rejected_wall_time().is_some(), "the next one is another");
     }
 
     #[test]
     fn a_wall_clock_that_lags_holds_the_time_but_not_what_expires() {
-        let clock = ManualClock::new(START);
+        let clock = Arc::new(ManualClock::new(START));
         let guard = guard(&clock);
         clock.set(START.after(HOUR));
-        assert_eq!(guard.read(&clock).expiry_time, START.after(HOUR));
+        assert_eq!(guard.read().expiry_time, START.after(HOUR));
         for set_back in [START, Timestamp::default()] {
             clock.set(set_back);
-            assert_eq!(guard.read(&clock).now, START.after(HOUR), "it stands still");
+            assert_eq!(guard.read().now, START.after(HOUR), "it stands still");
         }
         clock.advance(HOUR * 3);
-        assert_eq!(guard.read(&clock).now, START.after(HOUR));
-        assert_eq!(guard.read(&clock).expiry_time, START.after(HOUR * 4));
+        assert_eq!(guard.read().now, START.after(HOUR));
+        assert_eq!(guard.read().expiry_time, START.after(HOUR * 4));
         clock.set(START.after(HOUR * 9));
         assert_eq!(
-            (guard.read(&clock).now, guard.read(&clock).expiry_time),
+            (guard.read().now, guard.read().expiry_time),
             (START.after(HOUR * 9), START.after(HOUR * 9))
         );
     }
 
     #[test]
     fn a_clock_that_is_rejected_gives_no_trusted_time() {
-        let clock = ManualClock::new(START);
+        let clock = Arc::new(ManualClock::new(START));
         let guard = guard(&clock);
         clock.advance(HOUR);
-        assert_eq!(guard.trusted_time(&clock), Some(START.after(HOUR)));
+        assert_eq!(guard.trusted_time(), Some(START.after(HOUR)));
         clock.set(START.after(HOUR * 24 * 400));
-        assert_eq!(guard.trusted_time(&clock), None);
+        assert_eq!(guard.trusted_time(), None);
         clock.set(START.after(HOUR * 2));
-        assert_eq!(guard.trusted_time(&clock), Some(START.after(HOUR * 2)), "set right");
+        assert_eq!(guard.trusted_time(), Some(START.after(HOUR * 2)), "set right");
         clock.set(START.after(HOUR * 24 * 400));
         guard.confirm(START.after(HOUR * 24 * 401));
-        assert_eq!(guard.trusted_time(&clock), Some(START.after(HOUR * 24 * 400)));
+        assert_eq!(guard.trusted_time(), Some(START.after(HOUR * 24 * 400)));
     }
 
     #[test]
     fn a_month_may_pass_while_closed_and_no_more() {
         let day = HOUR * 24;
-        let opened = |days: u32| {
-            let clock = ManualClock::new(START.after(day * days));
-            let guard = ClockGuard::new(&clock, Some(START), Timestamp::default());
-            (guard.rejected_wall_time(&clock).is_some(), guard.read(&clock).now)
+        let after = |days: u32| {
+            let clock = Arc::new(ManualClock::new(START.after(day * days)));
+            let guard = opened(&clock, Some(START), Timestamp::default());
+            (guard.rejected_wall_time().is_some(), guard.read().now)
         };
-        assert_eq!(opened(30), (false, START.after(day * 30)));
-        assert_eq!(opened(31), (true, START));
-        let behind = ManualClock::new(Timestamp::default());
-        let guard = ClockGuard::new(&behind, Some(START), Timestamp::default());
-        assert_eq!(
-            (guard.rejected_wall_time(&behind), guard.read(&behind).now),
-            (None, START),
-            "never back"
-        );
+        assert_eq!(after(30), (false, START.after(day * 30)));
+        assert_eq!(after(31), (true, START));
+        let behind = Arc::new(ManualClock::new(Timestamp::default()));
+        let guard = opened(&behind, Some(START), Timestamp::default());
+        assert_eq!((guard.rejected_wall_time(), guard.read().now), (None, START), "never back");
     }
 
     #[test]
     fn a_day_ahead_is_no_leap_and_a_microsecond_more_is_one() {
         let micro = Duration::from_micros(1);
         for (is_ahead, leapt) in [(HOUR * 24, false), (HOUR * 24 + micro, true)] {
-            let clock = ManualClock::new(START);
+            let clock = Arc::new(ManualClock::new(START));
             let guard = guard(&clock);
             clock.set(START.after(is_ahead));
-            assert_eq!(guard.rejected_wall_time(&clock).is_some(), leapt, "{is_ahead:?}");
+            assert_eq!(guard.rejected_wall_time().is_some(), leapt, "{is_ahead:?}");
         }
         // The same of the time for which no kernel was open.
         for (is_ahead, leapt) in [(HOUR * 720, false), (HOUR * 720 + micro, true)] {
-            let clock = ManualClock::new(START.after(is_ahead));
-            let guard = ClockGuard::new(&clock, Some(START), Timestamp::default());
-            assert_eq!(guard.rejected_wall_time(&clock).is_some(), leapt, "{is_ahead:?}");
+            let clock = Arc::new(ManualClock::new(START.after(is_ahead)));
+            let guard = opened(&clock, Some(START), Timestamp::default());
+            assert_eq!(guard.rejected_wall_time().is_some(), leapt, "{is_ahead:?}");
         }
     }
 
@@ -372,14 +345,14 @@ mod tests {
     fn a_clock_is_believed_up_to_the_very_time_that_was_confirmed() {
         let micro = Duration::from_micros(1);
         for (confirmed, leapt) in [(HOUR * 1_000, false), (HOUR * 1_000 - micro, true)] {
-            let clock = ManualClock::new(START);
+            let clock = Arc::new(ManualClock::new(START));
             let open = guard(&clock);
             open.confirm(START.after(confirmed));
             open.confirm(START);
             clock.set(START.after(HOUR * 1_000));
-            assert_eq!(open.rejected_wall_time(&clock).is_some(), leapt, "{confirmed:?}");
-            let closed = ClockGuard::new(&clock, Some(START), START.after(confirmed));
-            assert_eq!(closed.rejected_wall_time(&clock).is_some(), leapt, "{confirmed:?}");
+            assert_eq!(open.rejected_wall_time().is_some(), leapt, "{confirmed:?}");
+            let closed = opened(&clock, Some(START), START.after(confirmed));
+            assert_eq!(closed.rejected_wall_time().is_some(), leapt, "{confirmed:?}");
         }
     }
 }

@@ -23,7 +23,6 @@ mod tokens;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use serde_json::json;
 use weaver_policy::PolicySet;
 use weaver_policy::signal::SignalMonitor;
 use weaver_types::ledger::{Batch, Durability};
@@ -116,9 +115,9 @@ impl PolicyDecisionPoint {
         let now = self.context.now();
         let put = self.revocations.revoke(&self.context.settings.tenant, subject, now);
         let event = EventPayload::new()
-            .with("tenant", json!(self.context.settings.tenant))
-            .with("subject", json!(subject.record_id()))
-            .with("principal", json!(by))
+            .with("tenant", &self.context.settings.tenant)
+            .with("subject", subject.record_id())
+            .with("principal", by)
             .into_global_event(EventKind::Revoked, now)
             .ok_or_else(|| KernelError::StoredRecord {
                 what: "a revocation",

@@ -90,7 +90,7 @@ fn start_streaming(
     ChunkQueue::start(|sender| {
         let work = move || {
             sender.finish(catch_panic(|| f(call, &sender)));
-            Ok(RawResult::text(""))
+            Ok(())
         };
         workers.run(work, |_| ())
     })

@@ -42,11 +42,11 @@ impl CallLateResponses {
         let success = result.as_ref().is_ok_and(|raw| !raw.is_error);
         let LateResponseLog { ledger, clock } = &*self.log;
         let event = EventPayload::new()
-            .with("principal", json!(self.principal))
-            .with("capability", json!(call.capability.id()))
+            .with("principal", &self.principal)
+            .with("capability", call.capability.id())
             .with_tags(Some(&call.capability))
-            .with("attempt", json!(attempt))
-            .with("success", json!(success))
+            .with("attempt", attempt)
+            .with("success", success)
             .with_optional("error", result.as_ref().err().map(|error| json!(error.code())))
             .into_event(EventKind::Late, clock.read().now, &call.run, Some(&call.call));
         if let Some(event) = event {

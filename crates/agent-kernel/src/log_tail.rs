@@ -7,6 +7,7 @@ use weaver_types::{EventKind, RunId, Timestamp};
 
 use crate::error::KernelError;
 pub(crate) use crate::run_fault::MAX_TAIL_EVENTS;
+use crate::run_log::parse_header;
 
 /// One event of the log.
 pub(crate) struct LogEvent<'e> {
@@ -58,17 +59,11 @@ pub(crate) fn scan_backwards(
 }
 
 fn read_event(event: &StoredEvent) -> Result<LogEvent<'_>, KernelError> {
-    let stored = |problem: &str| KernelError::StoredRecord {
-        what: "an event",
-        problem: format!("number {}: {problem}", event.seq),
-    };
-    let header = canonical::parse(&event.header, Profile::Record)
-        .map_err(|error| stored(&error.to_string()))?;
-    let at = header.get("at").and_then(Value::as_i64).ok_or_else(|| stored("it has no time"))?;
+    let header = parse_header(event)?;
     Ok(LogEvent {
-        at: Timestamp::from_micros(at),
-        kind: str_field(&header, "type").and_then(EventKind::parse),
-        run: str_field(&header, "run").and_then(|run| RunId::parse(run).ok()),
+        at: header.at,
+        kind: EventKind::parse(&header.kind),
+        run: header.run.and_then(|run| RunId::parse(run).ok()),
         event,
     })
 }

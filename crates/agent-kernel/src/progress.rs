@@ -58,14 +58,14 @@ impl ProgressSlot {
     /// grown is dropped.
     pub(crate) fn report(&self, mut report: Progress) {
         let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (last, max_bytes) =
+        let (last, least_total) =
             newest.last_counted.unwrap_or((f64::NEG_INFINITY, f64::NEG_INFINITY));
         if !report.progress.is_finite() || report.progress <= last {
             return;
         }
-        report.total = report.total.filter(|total| total.is_finite() && *total >= max_bytes);
+        report.total = report.total.filter(|total| total.is_finite() && *total >= least_total);
         report.message = report.message.filter(|message| message.len() <= MAX_MESSAGE_BYTES);
-        newest.last_counted = Some((report.progress, report.total.unwrap_or(max_bytes)));
+        newest.last_counted = Some((report.progress, report.total.unwrap_or(least_total)));
         // The task that was woken for the replaced report takes this one instead.
         match newest.report.replace(report) {
             Some(Progress { message: Some(message), .. }) => {

@@ -267,7 +267,9 @@ pub(crate) struct EventHeader<'a> {
     pub(crate) run: Option<Cow<'a, str>>,
     #[serde(borrow, rename = "type")]
     pub(crate) kind: Cow<'a, str>,
-    at: Timestamp,
+    #[serde(borrow, default)]
+    pub(crate) call: Option<Cow<'a, str>>,
+    pub(crate) at: Timestamp,
 }
 
 pub(crate) fn parse_header(event: &StoredEvent) -> Result<EventHeader<'_>, KernelError> {

@@ -186,9 +186,9 @@ impl SignedFileReceiver {
             all => (None, Some(all.iter().map(|signer| json!(signer.key)).collect::<Value>())),
         };
         let event = EventPayload::new()
-            .with("code", json!(code))
-            .with("detail", json!(error_text(&self.context.firewall, detail)))
-            .with("bytes", json!(bytes.len()))
+            .with("code", code)
+            .with("detail", error_text(&self.context.firewall, detail))
+            .with("bytes", bytes.len())
             .with_optional("request", file.as_ref().and_then(request_of).map(|id| json!(id)))
             .with_optional("by", by)
             .with_optional("people", people)

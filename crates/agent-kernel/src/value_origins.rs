@@ -21,7 +21,7 @@ pub(crate) struct RunValueOrigins<'a> {
 
 impl fmt::Debug for RunValueOrigins<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Origins(..)")
+        f.write_str("RunValueOrigins(..)")
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use weaver_types::{BoxFuture, RawResult};
+use weaver_types::BoxFuture;
 
 use crate::driver::DriverError;
 use crate::fn_driver::catch_panic;
@@ -52,11 +52,11 @@ impl WorkerPool {
 
     /// Runs a function on a thread; the future completes when the function returns. If the future
     /// is dropped before, `on_late_result` gets the result.
-    pub(crate) fn run(
+    pub(crate) fn run<T: Send + 'static>(
         &self,
-        f: impl FnOnce() -> Result<RawResult, DriverError> + Send + 'static,
-        on_late_result: impl FnOnce(&Result<RawResult, DriverError>) + Send + 'static,
-    ) -> BoxFuture<'static, Result<RawResult, DriverError>> {
+        f: impl FnOnce() -> Result<T, DriverError> + Send + 'static,
+        on_late_result: impl FnOnce(&Result<T, DriverError>) + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, DriverError>> {
         let slot = Arc::new(Mutex::new(ResultSlot::new(Box::new(on_late_result))));
         let worker_slot = Arc::clone(&slot);
         let job: Job = Box::new(move || deliver(&worker_slot, catch_panic(f)));
@@ -116,19 +116,19 @@ fn worker_loop(shared: &PoolShared) {
     }
 }
 
-type LateResultCallback = Box<dyn FnOnce(&Result<RawResult, DriverError>) + Send>;
+type LateResultCallback<T> = Box<dyn FnOnce(&Result<T, DriverError>) + Send>;
 
 /// Passes the result from the worker thread to the future.
-struct ResultSlot {
-    result: Option<Result<RawResult, DriverError>>,
+struct ResultSlot<T> {
+    result: Option<Result<T, DriverError>>,
     waker: Option<Waker>,
     /// The future was dropped.
     receiver_dropped: bool,
-    on_late_result: Option<LateResultCallback>,
+    on_late_result: Option<LateResultCallback<T>>,
 }
 
-impl ResultSlot {
-    fn new(on_late_result: LateResultCallback) -> Self {
+impl<T> ResultSlot<T> {
+    fn new(on_late_result: LateResultCallback<T>) -> Self {
         Self {
             result: None,
             waker: None,
@@ -138,7 +138,7 @@ impl ResultSlot {
     }
 
     /// Takes a result that nobody waits for, with the callback for it.
-    fn take_late_result(&mut self) -> Option<(Result<RawResult, DriverError>, LateResultCallback)> {
+    fn take_late_result(&mut self) -> Option<(Result<T, DriverError>, LateResultCallback<T>)> {
         if !self.receiver_dropped || self.result.is_none() {
             return None;
         }
@@ -146,7 +146,7 @@ impl ResultSlot {
     }
 }
 
-fn deliver(slot: &Mutex<ResultSlot>, result: Result<RawResult, DriverError>) {
+fn deliver<T>(slot: &Mutex<ResultSlot<T>>, result: Result<T, DriverError>) {
     let Ok(mut locked) = slot.lock() else { return };
     locked.result = Some(result);
     let (unread, waker) = (locked.take_late_result(), locked.waker.take());
@@ -159,10 +159,10 @@ fn deliver(slot: &Mutex<ResultSlot>, result: Result<RawResult, DriverError>) {
     }
 }
 
-struct ResultFuture(Arc<Mutex<ResultSlot>>);
+struct ResultFuture<T>(Arc<Mutex<ResultSlot<T>>>);
 
-impl Future for ResultFuture {
-    type Output = Result<RawResult, DriverError>;
+impl<T> Future for ResultFuture<T> {
+    type Output = Result<T, DriverError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Ok(mut slot) = self.0.lock() else {
@@ -183,7 +183,7 @@ impl Future for ResultFuture {
     }
 }
 
-impl Drop for ResultFuture {
+impl<T> Drop for ResultFuture<T> {
     fn drop(&mut self) {
         let Ok(mut slot) = self.0.lock() else { return };
         slot.receiver_dropped = true;
@@ -199,6 +199,8 @@ impl Drop for ResultFuture {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
+
+    use weaver_types::RawResult;
 
     use super::*;
     use crate::wait::block_on;
@@ -257,7 +259,7 @@ mod tests {
     #[test]
     fn a_panic_is_an_error_and_the_thread_lives_on() {
         let workers = WorkerPool::new(1);
-        let failed = block_on(workers.run(|| panic!("on purpose"), |_| ())).unwrap_err();
+        let failed = block_on(workers.run::<()>(|| panic!("on purpose"), |_| ())).unwrap_err();
         assert!(failed.is_ambiguous(), "{failed}");
         while block_on(workers.run(|| Ok(RawResult::text("done")), |_| ())).is_err() {
             std::thread::yield_now();

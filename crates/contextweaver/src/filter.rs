@@ -51,19 +51,9 @@ pub enum FilterRule {
     ExcludedTag,
 }
 
-impl FilterRule {
-    /// The stable word for the rule.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Hidden => "hidden",
-            Self::Kind => "kind",
-            Self::Namespace => "namespace",
-            Self::Tag => "tag",
-            Self::ExcludedId => "excluded_id",
-            Self::ExcludedTag => "excluded_tag",
-        }
-    }
+weaver_types::words! { FilterRule: "The stable word for the rule.";
+    Hidden = "hidden", Kind = "kind", Namespace = "namespace", Tag = "tag",
+    ExcludedId = "excluded_id", ExcludedTag = "excluded_tag",
 }
 
 /// Which items take part, and how the hits are arranged. The default admits everything and changes

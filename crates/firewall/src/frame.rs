@@ -6,5 +6,5 @@ pub(crate) mod fit;
 mod json_size;
 
 pub(crate) use build::{ResultWindow, build, compose_frame, empty_frame, fill_page};
-pub(crate) use fit::json_bytes;
 pub use json_size::json_len_within;
+pub(crate) use json_size::{json_bytes, json_chars};

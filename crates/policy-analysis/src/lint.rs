@@ -69,32 +69,17 @@ pub enum LintCode {
     EnforcedInVain,
 }
 
-impl LintCode {
-    /// The stable code.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UnreachableRule => "unreachable_rule",
-            Self::RedundantRule => "redundant_rule",
-            Self::MatchesNoTool => "matches_no_tool",
-            Self::ManyResidualRules => "many_residual_rules",
-            Self::ManyRulesForTool => "many_rules_for_tool",
-            Self::UnusedRole => "unused_role",
-            Self::NotAllCompared => "not_all_compared",
-            Self::ContractRefused => "contract_refused",
-            Self::LoweredRung => "lowered_rung",
-            Self::TrustedOutput => "trusted_output",
-            Self::NobodyCanRelease => "nobody_can_release",
-            Self::UnknownApproverRole => "unknown_approver_role",
-            Self::UnknownApproverPrincipal => "unknown_approver_principal",
-            Self::ApproverWithoutPrincipals => "approver_without_principals",
-            Self::EndsSoon => "ends_soon",
-            Self::PolicyObserves => "policy_observes",
-            Self::RuleObserves => "rule_observes",
-            Self::ObservedShadows => "observed_shadows",
-            Self::EnforcedInVain => "enforced_in_vain",
-        }
-    }
+weaver_types::words! { LintCode: "The stable code.";
+    UnreachableRule = "unreachable_rule", RedundantRule = "redundant_rule",
+    MatchesNoTool = "matches_no_tool", ManyResidualRules = "many_residual_rules",
+    ManyRulesForTool = "many_rules_for_tool", UnusedRole = "unused_role",
+    NotAllCompared = "not_all_compared", ContractRefused = "contract_refused",
+    LoweredRung = "lowered_rung", TrustedOutput = "trusted_output",
+    NobodyCanRelease = "nobody_can_release", UnknownApproverRole = "unknown_approver_role",
+    UnknownApproverPrincipal = "unknown_approver_principal",
+    ApproverWithoutPrincipals = "approver_without_principals", EndsSoon = "ends_soon",
+    PolicyObserves = "policy_observes", RuleObserves = "rule_observes",
+    ObservedShadows = "observed_shadows", EnforcedInVain = "enforced_in_vain",
 }
 
 /// One lint finding.

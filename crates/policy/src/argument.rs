@@ -6,7 +6,8 @@ mod number;
 mod path;
 mod path_search;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Number, Value};
 use weaver_types::JsonPointer;
 
@@ -32,69 +33,69 @@ const MAX_TEXT_BYTES: usize = 4_096;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "RawPredicate")]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct ArgumentPredicate {
     /// Where the value is.
     pub at: JsonPointer,
     /// Whether there is a value; null is a value.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub present: Option<bool>,
     /// The value equals this one; numbers are compared numerically.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub equals: Option<Value>,
     /// The value is one of these.
-    #[serde(rename = "in", skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "in", default, skip_serializing_if = "Vec::is_empty")]
     pub one_of: Vec<Value>,
     /// The number is at least this.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub min: Option<Number>,
     /// The number is at most this.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub max: Option<Number>,
     /// The text starts with one of these.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prefix: Vec<String>,
     /// The text ends with one of these.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suffix: Vec<String>,
     /// The whole text matches one of these patterns.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub glob: Vec<Pattern>,
     /// The whole text matches one of these patterns, without regard to case.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub glob_any_case: Vec<Pattern>,
     /// The text is a path inside one of these folders, after `.` and `..` are resolved.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inside: Vec<String>,
     /// Whether the value contains paths, at any depth. A text is a path because of the name of its
     /// field ([`critical::names_path`](crate::critical::names_path)) or because it starts like one.
     /// Text for people is never a path.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub holds_paths: Option<bool>,
     /// The value contains paths, and each of them is inside one of these folders.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths_inside: Vec<String>,
     /// The value contains a path that matches one of these patterns, as it is written or with its
     /// `.` and `..` resolved, without regard to case. Paths that may lead anywhere and values that
     /// are nested too deeply to be searched count as matching.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub any_path: Vec<Pattern>,
     /// Whether the text is one SQL statement that only reads, adds rows, changes rows that a
     /// condition names, or adds tables, columns and indexes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub harmless_sql: Option<bool>,
     /// The text is a host name that matches one of these, or a URL whose host does; `*.` before a
     /// name stands for its subdomains.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub domains: Vec<String>,
     /// The minimum number of characters or items.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub min_length: Option<u32>,
     /// The maximum number of characters or items.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub max_length: Option<u32>,
     /// The value comes from one of these origins.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provenance: Vec<ValueOrigin>,
 }
 
@@ -282,85 +283,27 @@ fn matches_any_case(patterns: &[Pattern], text: &str) -> bool {
     patterns.iter().any(|pattern| pattern.matches_any_case(&text))
 }
 
-/// A predicate as JSON writes it, before validation.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawPredicate {
-    at: JsonPointer,
-    #[serde(default, deserialize_with = "deserialize_present")]
-    present: Option<bool>,
-    #[serde(default, deserialize_with = "deserialize_present")]
-    equals: Option<Value>,
-    #[serde(default, rename = "in")]
-    one_of: Vec<Value>,
-    #[serde(default, deserialize_with = "deserialize_present")]
-    min: Option<Number>,
-    #[serde(default, deserialize_with = "deserialize_present")]
-    max: Option<Number>,
-    #[serde(default)]
-    prefix: Vec<String>,
-    #[serde(default)]
-    suffix: Vec<String>,
-    #[serde(default)]
-    glob: Vec<Pattern>,
-    #[serde(default)]
-    glob_any_case: Vec<Pattern>,
-    #[serde(default)]
-    inside: Vec<String>,
-    #[serde(default, deserialize_with = "deserialize_present")]
-    holds_paths: Option<bool>,
-    #[serde(default)]
-    paths_inside: Vec<String>,
-    #[serde(default)]
-    any_path: Vec<Pattern>,
-    #[serde(default, deserialize_with = "deserialize_present")]
-    harmless_sql: Option<bool>,
-    #[serde(default)]
-    domains: Vec<String>,
-    #[serde(default, deserialize_with = "deserialize_present")]
-    min_length: Option<u32>,
-    #[serde(default, deserialize_with = "deserialize_present")]
-    max_length: Option<u32>,
-    #[serde(default)]
-    provenance: Vec<ValueOrigin>,
+// The derived code is inherent (`remote = "Self"`), so that reading can validate.
+impl Serialize for ArgumentPredicate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ArgumentPredicate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let predicate = Self::deserialize(deserializer)?;
+        predicate.validate().map_err(D::Error::custom)?;
+        Ok(predicate)
+    }
 }
 
 /// Deserialises a value that is present, including null, because omitting a test and testing for
 /// null are different.
-fn deserialize_present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     value: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(value).map(Some)
-}
-
-impl TryFrom<RawPredicate> for ArgumentPredicate {
-    type Error = ArgumentError;
-
-    fn try_from(raw: RawPredicate) -> Result<Self, ArgumentError> {
-        let out = Self {
-            at: raw.at,
-            present: raw.present,
-            equals: raw.equals,
-            one_of: raw.one_of,
-            min: raw.min,
-            max: raw.max,
-            prefix: raw.prefix,
-            suffix: raw.suffix,
-            glob: raw.glob,
-            glob_any_case: raw.glob_any_case,
-            inside: raw.inside,
-            holds_paths: raw.holds_paths,
-            paths_inside: raw.paths_inside,
-            any_path: raw.any_path,
-            harmless_sql: raw.harmless_sql,
-            domains: raw.domains,
-            min_length: raw.min_length,
-            max_length: raw.max_length,
-            provenance: raw.provenance,
-        };
-        out.validate()?;
-        Ok(out)
-    }
 }
 
 #[cfg(test)]

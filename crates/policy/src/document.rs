@@ -40,16 +40,8 @@ pub const MAX_DOCUMENT_BYTES: usize = 4 * 1024 * 1024;
 pub const MAX_DOCUMENT_ENTRIES: usize = 20_000;
 /// The maximum nesting depth of a document.
 pub const MAX_DOCUMENT_DEPTH: usize = 32;
-/// The newest document format that this build reads. Only policies have it; contracts and keys have
-/// format 1.
-pub const NEWEST_FORMAT: u64 = 2;
-
-/// The newest format for a kind of document. Format 2 of policies introduced `enforcement`. A
-/// reader that only supports format 1 rejects such a policy, so it cannot mistake an observing
-/// policy for an enforcing one.
-fn newest_format(kind: DocumentKind) -> u64 {
-    if kind == DocumentKind::Policy { NEWEST_FORMAT } else { 1 }
-}
+/// The document format that this build reads.
+pub const NEWEST_FORMAT: u64 = 1;
 
 /// The files of one document.
 #[derive(Debug, Clone, Copy)]

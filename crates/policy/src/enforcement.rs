@@ -19,16 +19,11 @@ pub enum RuleEnforcement {
     Observe,
 }
 
-impl RuleEnforcement {
-    /// The keyword used in documents.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Enforce => "enforce",
-            Self::Observe => "observe",
-        }
-    }
+weaver_types::words! { RuleEnforcement: "The keyword used in documents.";
+    Enforce = "enforce", Observe = "observe",
+}
 
+impl RuleEnforcement {
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::Enforce
     }

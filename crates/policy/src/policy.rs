@@ -117,10 +117,4 @@ impl Policy {
         self.enforcement == RuleEnforcement::Observe
             || self.rules.iter().any(|rule| self.enforcement_of(rule) == RuleEnforcement::Observe)
     }
-
-    /// Whether it uses `enforcement` and therefore needs document format 2.
-    pub(crate) fn uses_enforcement(&self) -> bool {
-        self.enforcement != RuleEnforcement::Enforce
-            || self.rules.iter().any(|rule| rule.enforcement.is_some())
-    }
 }

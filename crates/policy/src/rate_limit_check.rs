@@ -74,16 +74,10 @@ impl RateLimitWindows {
         query: &PolicyQuery<'_>,
         limits: &[RateLimit],
     ) -> Result<(), Box<CheckResult>> {
-        let counted: Vec<_> = counted_calls(query, limits).collect();
-        let mut space = self.free_space(&counted, query.now);
-        for one in &counted {
-            if let Some(denial) = self.limit_denial(query, *one, &mut space) {
-                return Err(Box::new(denial));
-            }
+        if let Some(denial) = self.check(query, limits).into_iter().next() {
+            return Err(Box::new(denial));
         }
-        if query.operation == Operation::Invoke {
-            self.add(query.now, &counted);
-        }
+        self.record(query, limits);
         Ok(())
     }
 }

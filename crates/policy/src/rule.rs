@@ -26,16 +26,8 @@ pub enum Effect {
     RequireApproval,
 }
 
-impl Effect {
-    /// The keyword used in documents.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Deny => "deny",
-            Self::RequireApproval => "require_approval",
-        }
-    }
+weaver_types::words! { Effect: "The keyword used in documents.";
+    Allow = "allow", Deny = "deny", RequireApproval = "require_approval",
 }
 
 /// The justification that a rule requires.

@@ -58,16 +58,8 @@ pub enum Severity {
     Critical,
 }
 
-impl Severity {
-    /// The keyword used in documents and events.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Critical => "critical",
-        }
-    }
+weaver_types::words! { Severity: "The keyword used in documents and events.";
+    Info = "info", Warning = "warning", Critical = "critical",
 }
 
 /// The kind of observation.
@@ -81,16 +73,9 @@ pub enum SignalKind {
     LowConfidenceBelief,
 }
 
-impl SignalKind {
-    /// The keyword used in documents and events.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::SentinelAlert => "sentinel_alert",
-            Self::CalibrationFlag => "calibration_flag",
-            Self::LowConfidenceBelief => "low_confidence_belief",
-        }
-    }
+weaver_types::words! { SignalKind: "The keyword used in documents and events.";
+    SentinelAlert = "sentinel_alert", CalibrationFlag = "calibration_flag",
+    LowConfidenceBelief = "low_confidence_belief",
 }
 
 /// The subject of a signal, which determines the calls that it affects.

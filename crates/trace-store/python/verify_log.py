@@ -201,15 +201,14 @@ def walk(events, trust, log=None):  # Over (header, salt, payload); gives the fr
     if "checkpoint" in trust:
         open_checkpoint(trust["checkpoint"], trust, keys)
     return frontier, highest, f"{proven}; the first {earlier['size']} are those known from outside"
-# What each form of the file has beside the one before it; the third part came later in version 2.
-SCHEMA = {1: {"meta", "events", "records", "records_expiry", "blobs"}, 2: {"tiles"},
-          3: {"openings", "blob_written", "blob_names", "blob_named", "record_gone"}}
+SCHEMA = {"meta", "events", "records", "records_expiry", "blobs", "tiles",
+          "openings", "blob_written", "blob_names", "blob_named", "record_gone"}
 def store(path, trust):
     db = sqlite3.connect(f"file:{urllib.parse.quote(path)}?mode=ro", uri=True)
     version = db.execute("BEGIN").execute("PRAGMA user_version").fetchone()[0]
-    need(db.execute("PRAGMA application_id").fetchone()[0] == 0x57764C67 and version in (1, 2), "no ledger of version 1, 2")
-    made = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE sql NOT NULL")} - SCHEMA[1]
-    need(made in ([set(), SCHEMA[2]], [SCHEMA[2], SCHEMA[2] | SCHEMA[3]])[version - 1], "the schema is another one")
+    need(db.execute("PRAGMA application_id").fetchone()[0] == 0x57764C67 and version == 2, "no ledger of version 2")
+    made = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE sql NOT NULL")}
+    need(made == SCHEMA, "the schema is another one")
     log, size, root, nodes, time = db.execute("SELECT log, size, root, frontier, highest FROM meta").fetchone()
     def events():
         rows = db.execute("SELECT seq, header, leaf, salt, payload, durability FROM events ORDER BY seq")
@@ -220,8 +219,8 @@ def store(path, trust):
     need(frontier.size == size and frontier.root() == root, "the events do not hash to the stored root")
     need(b"".join(frontier.nodes) == nodes and time == (highest or 0), "frontier or time is not that of the events")
     sql = "SELECT (SELECT total(durability) FROM events) = synced FROM meta"
-    need(version == 1 or db.execute(sql).fetchone()[0], "the count of synced events is wrong")
-    for at, tile in frontier.tiles.items() if version == 2 else ():
+    need(db.execute(sql).fetchone()[0], "the count of synced events is wrong")
+    for at, tile in frontier.tiles.items():
         if at[0] > 0 or 0 in tile:  # A tile of level 0 stands once it is full.
             found = db.execute("SELECT nodes FROM tiles WHERE level = ? AND place = ?", at).fetchone()[0]
             need(len(found) == 8160 and all(found[32 * s:][:32] == h for s, h in tile.items()), f"tile {at} is wrong")

@@ -43,29 +43,12 @@ pub enum ExportFormat {
     Runs,
 }
 
-impl ExportFormat {
-    /// All of them.
-    pub const ALL: &'static [Self] =
-        &[Self::Jsonl, Self::Bundle, Self::Otlp, Self::Csv, Self::Actions, Self::Runs];
-
-    /// Its name.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Jsonl => "jsonl",
-            Self::Bundle => "bundle",
-            Self::Otlp => "otlp",
-            Self::Csv => "csv",
-            Self::Actions => "actions",
-            Self::Runs => "runs",
-        }
-    }
-
-    /// Reads its name.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|form| form.as_str() == text)
-    }
+weaver_types::words! {
+    ExportFormat: "Its name.",
+    all "All of them.",
+    parse "Reads its name.";
+    Jsonl = "jsonl", Bundle = "bundle", Otlp = "otlp", Csv = "csv", Actions = "actions",
+    Runs = "runs",
 }
 
 /// Writes the events that match a filter, in log order. Returns how many events were read.
@@ -77,10 +60,10 @@ pub fn write(
     source: &dyn LogSource,
     lookup: Option<&dyn CandidateLookup>,
     filter: &EventFilter,
-    form: ExportFormat,
+    format: ExportFormat,
     out: &mut dyn Write,
 ) -> Result<u64, ExportError> {
-    match form {
+    match format {
         ExportFormat::Jsonl => lines::write(source, lookup, filter, out),
         ExportFormat::Bundle => {
             let (bundle, count) = bundle(source, lookup, filter)?;

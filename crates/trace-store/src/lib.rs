@@ -52,7 +52,6 @@ pub mod index;
 mod limits;
 mod log;
 mod memory;
-mod memory_records;
 pub mod merkle;
 mod plan;
 mod prepare;
@@ -70,7 +69,6 @@ pub use blob::{BLOB_KEY_BYTES, MemoryBlobs};
 pub use limits::{MAX_BATCH_RECORDS, MAX_KEY, MAX_QUEUE, MAX_QUEUE_BYTES, MAX_VALUE};
 pub use log::{EventRow, EventRowRef};
 pub use memory::MemoryLedger;
-pub use memory_records::MemoryRecords;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{
     APPLICATION_ID, FORMAT_VERSION, OpenOptions, OpenReport, RECORDS_APPLICATION_ID,

@@ -17,8 +17,6 @@
 //! ```
 
 mod error;
-mod fast_check;
-mod finite_check;
 mod json_buffer;
 mod number;
 mod read;
@@ -30,7 +28,7 @@ mod write;
 use serde::Serialize;
 use serde_json::Value;
 
-use finite_check::{FiniteCheck, FiniteCheckError};
+use serialize::SinglePassError;
 
 pub use error::{CanonicalError, CanonicalFault};
 pub use json_buffer::JsonBuffer;
@@ -93,10 +91,9 @@ pub fn to_bytes(value: &Value, profile: Profile) -> Result<Vec<u8>, CanonicalErr
 /// ```
 #[must_use]
 pub fn is_canonical(bytes: &[u8], profile: Profile) -> bool {
-    (profile == Profile::Record && fast_check::is_surely_canonical(bytes))
-        || parse(bytes, profile)
-            .and_then(|value| to_bytes(&value, profile))
-            .is_ok_and(|written| written == bytes)
+    parse(bytes, profile)
+        .and_then(|value| to_bytes(&value, profile))
+        .is_ok_and(|written| written == bytes)
 }
 
 /// Writes the canonical bytes of anything that serialises to JSON.
@@ -109,10 +106,7 @@ pub fn serialize<T: Serialize + ?Sized>(
     value: &T,
     profile: Profile,
 ) -> Result<Vec<u8>, CanonicalError> {
-    match serialize::single_pass(value, profile) {
-        Some(bytes) => Ok(bytes),
-        None => serialize_via_text(value, profile),
-    }
+    serialize::single_pass(value, profile).or_else(|error| fall_back(value, profile, error))
 }
 
 /// As [`serialize()`], with an estimate of the output size so that the buffer is allocated once.
@@ -126,7 +120,7 @@ pub fn serialize_with_capacity<T: Serialize + ?Sized>(
     bytes: usize,
 ) -> Result<Vec<u8>, CanonicalError> {
     serialize::single_pass_with_capacity(value, profile, bytes)
-        .map_or_else(|| serialize_via_text(value, profile), Ok)
+        .or_else(|error| fall_back(value, profile, error))
 }
 
 /// Writes a record: the bytes of [`serialize()`] under [`Profile::Record`], marked as known to be
@@ -139,16 +133,23 @@ pub fn record<T: Serialize + ?Sized>(value: &T) -> Result<RecordBytes, Canonical
     Ok(RecordBytes::from_writer(serialize(value, Profile::Record)?, Profile::Record))
 }
 
-/// The slow path of [`serialize()`], taken when the single pass gives up: it goes through JSON text
-/// and the strict reader, which name what is wrong.
+/// The slow path of [`serialize()`], taken when the single pass gives up.
+fn fall_back<T: Serialize + ?Sized>(
+    value: &T,
+    profile: Profile,
+    error: SinglePassError,
+) -> Result<Vec<u8>, CanonicalError> {
+    match error {
+        SinglePassError::NotFinite => Err(CanonicalFault::Precision.without_place()),
+        SinglePassError::Undecided => serialize_via_text(value, profile),
+    }
+}
+
+/// Goes through JSON text and the strict reader, which name what is wrong.
 fn serialize_via_text<T: Serialize + ?Sized>(
     value: &T,
     profile: Profile,
 ) -> Result<Vec<u8>, CanonicalError> {
-    value.serialize(FiniteCheck).map_err(|error| match error {
-        FiniteCheckError::NotFinite => CanonicalFault::Precision.without_place(),
-        FiniteCheckError::Serialize => CanonicalFault::Serialize.without_place(),
-    })?;
     let text = serde_json::to_vec(value).map_err(|_| CanonicalFault::Serialize.without_place())?;
     to_bytes(&parse(&text, profile)?, profile)
 }

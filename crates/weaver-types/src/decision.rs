@@ -31,17 +31,8 @@ pub enum Verdict {
     Deny,
 }
 
-impl Verdict {
-    /// The word used on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-            Self::Hold => "hold",
-            Self::Deny => "deny",
-        }
-    }
+crate::words! { Verdict: "The word used on the wire.";
+    Allow = "allow", Ask = "ask", Hold = "hold", Deny = "deny",
 }
 
 impl fmt::Display for Verdict {

@@ -49,7 +49,7 @@ impl DomainTag {
     /// A standing approval: canonical bytes, profile foreign.
     pub const STANDING: Self = Self("weaver/standing/v1");
     /// A confirmation or revocation by an operator: canonical bytes, profile record.
-    pub const OPERATOR_WORD: Self = Self("weaver/operator-word/v1");
+    pub const OPERATOR_STATEMENT: Self = Self("weaver/operator-statement/v1");
     /// A change of the key that signs a log's checkpoints: canonical bytes, profile record.
     pub const LOG_KEY: Self = Self("weaver/log-key/v1");
     /// A trace bundle: canonical bytes, profile foreign.
@@ -88,7 +88,7 @@ impl DomainTag {
         Self::KEYS,
         Self::LOG_KEY,
         Self::MEMORY_COMMIT,
-        Self::OPERATOR_WORD,
+        Self::OPERATOR_STATEMENT,
         Self::POLICY,
         Self::PROVENANCE,
         Self::RESOLUTION,

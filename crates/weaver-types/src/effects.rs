@@ -53,6 +53,22 @@ impl Effects {
     /// The most dangerous effects, assumed when nothing is declared.
     pub const UNDECLARED: Self = Self::DESTROY_OPEN;
 
+    /// The shorthands of documents, and what they stand for. `destructive` does not say where, so
+    /// it counts as reaching outside.
+    pub const SHORTHANDS: [(&'static str, Self); 5] = [
+        ("read_local", Self::READ_LOCAL),
+        ("read_open", Self::READ_OPEN),
+        ("write_local", Self::WRITE_LOCAL),
+        ("write_open", Self::WRITE_OPEN),
+        ("destructive", Self::DESTROY_OPEN),
+    ];
+
+    /// What a shorthand stands for.
+    #[must_use]
+    pub fn parse_shorthand(word: &str) -> Option<Self> {
+        Self::SHORTHANDS.iter().find(|(name, _)| *name == word).map(|(_, effects)| *effects)
+    }
+
     /// The worse of both in each component.
     #[must_use]
     pub fn join(self, other: Self) -> Self {

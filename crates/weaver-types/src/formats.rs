@@ -59,23 +59,12 @@ pub enum ToolFormat {
     Gemini,
 }
 
+crate::words! { ToolFormat: "Its stable name.", all "All of them.";
+    Mcp = "mcp", OpenAiResponses = "openai_responses", OpenAiChat = "openai_chat",
+    Anthropic = "anthropic", Gemini = "gemini",
+}
+
 impl ToolFormat {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Mcp, Self::OpenAiResponses, Self::OpenAiChat, Self::Anthropic, Self::Gemini];
-
-    /// Its stable name.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Mcp => "mcp",
-            Self::OpenAiResponses => "openai_responses",
-            Self::OpenAiChat => "openai_chat",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-        }
-    }
-
     /// The longest name of a tool, in bytes.
     #[must_use]
     pub fn max_name(self) -> usize {

@@ -27,18 +27,8 @@ pub enum ResponseMode {
     HandleOnly,
 }
 
-impl ResponseMode {
-    /// Its name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Raw => "raw",
-            Self::Auto => "auto",
-            Self::Table => "table",
-            Self::Summary => "summary",
-            Self::HandleOnly => "handle_only",
-        }
-    }
+crate::words! { ResponseMode: "Its name on the wire.";
+    Raw = "raw", Auto = "auto", Table = "table", Summary = "summary", HandleOnly = "handle_only",
 }
 
 /// A warning of the firewall: one per kind, with a count.

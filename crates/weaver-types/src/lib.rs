@@ -48,6 +48,7 @@ mod time;
 mod token;
 mod tool_spec;
 mod value_family;
+mod words;
 
 pub use capability::{
     AllowedAgents, Capability, CapabilityDescriptor, CapabilityDraft, CapabilityError,

@@ -38,20 +38,15 @@ pub enum ValueFamily {
     Personal,
 }
 
+crate::words! { ValueFamily: "Its name in lists and rule files.";
+    Secret = "secret", Personal = "personal",
+}
+
 impl ValueFamily {
     /// The family of a kind. Kinds that are not listed are secrets.
     #[must_use]
     pub fn of(kind: &str) -> Self {
         if PERSONAL_KINDS.binary_search(&kind).is_ok() { Self::Personal } else { Self::Secret }
-    }
-
-    /// Its name in lists and rule files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Secret => "secret",
-            Self::Personal => "personal",
-        }
     }
 }
 

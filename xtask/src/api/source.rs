@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use proc_macro2::TokenTree;
 use syn::{Item, UseTree, Visibility};
 
 /// The names from the root of the crate; empty for the root itself.
@@ -124,7 +125,34 @@ fn parse(path: &Path) -> Result<Vec<Item>> {
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file =
         syn::parse_file(&text).with_context(|| format!("cannot parse {}", path.display()))?;
-    Ok(file.items)
+    Ok(file.items.into_iter().map(|item| words_impl(&item).unwrap_or(item)).collect())
+}
+
+/// What `words! { Type: "…", all "…", parse "…"; Variant = "word", … }` makes; `None` for any other
+/// item.
+fn words_impl(item: &Item) -> Option<Item> {
+    let Item::Macro(one) = item else { return None };
+    if one.mac.path.segments.last()?.ident != "words" {
+        return None;
+    }
+    let mut tokens = one.mac.tokens.clone().into_iter();
+    let Some(TokenTree::Ident(name)) = tokens.next() else { return None };
+    let head: Vec<String> =
+        tokens.by_ref().map(|token| token.to_string()).take_while(|token| token != ";").collect();
+    let variants = tokens.filter(|token| token.to_string() == "=").count();
+    let count = proc_macro2::Literal::usize_unsuffixed(variants);
+    let has = |word: &str| head.iter().any(|token| token == word);
+    let all = has("all").then(|| quote::quote! { pub const ALL: [Self; #count] = []; });
+    let parse =
+        has("parse").then(|| quote::quote! { pub fn parse(word: &str) -> Option<Self> { None } });
+    syn::parse2(quote::quote! {
+        impl #name {
+            #all
+            #parse
+            pub fn as_str(self) -> &'static str { "" }
+        }
+    })
+    .ok()
 }
 
 fn module_file(folder: &Path, name: &str) -> PathBuf {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
 use weaver_policy::approval::{ApprovalRequest, RequestEnd};
 use weaver_policy::{PolicySet, ReleaseProof};
 use weaver_types::ledger::{Batch, Durability};
@@ -106,8 +105,8 @@ impl ApprovalRequests {
         let open = &hold.open;
         let event = self
             .request_payload(open)
-            .with("people", json!(people))
-            .with("in_process", json!(true))
+            .with("people", &people)
+            .with("in_process", true)
             .into_event(EventKind::ApprovalGranted, self.context.now(), &open.request.run, None);
         let Some(event) = event else {
             let detail = "the grant has no recordable form";

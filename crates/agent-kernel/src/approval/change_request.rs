@@ -141,8 +141,8 @@ impl ApprovalRequests {
                 };
                 self.request_payload(open)
                     .with_optional("by", by)
-                    .with("reason", json!(reason))
-                    .with("detail", json!(detail_text))
+                    .with("reason", reason)
+                    .with("detail", &detail_text)
                     .into_event(kind, self.context.now(), &open.request.run, None)
             },
         )
@@ -171,10 +171,10 @@ impl ApprovalRequests {
         let request = &open.request;
         EventPayload::new()
             .with_principal(&open.held_request.principal)
-            .with("request", json!(request.id))
+            .with("request", &request.id)
             .with_optional("digest", request.digest().ok().map(|digest| json!(digest)))
-            .with("capability", json!(request.capability))
-            .with("opened_at", json!(request.opened_at))
+            .with("capability", &request.capability)
+            .with("opened_at", request.opened_at)
             .with_tags(self.context.capability(&request.capability).as_deref())
     }
 }

@@ -16,8 +16,8 @@ use crate::error::KernelError;
 use crate::masked_arguments::ArgumentMasks;
 use crate::versioned_record::parse_versioned;
 
-/// The newest version of the stored form, the first one with masks.
-const VERSION: u8 = 2;
+/// The version of the stored form.
+const VERSION: u8 = 1;
 /// How long an ended request is kept after its deadline.
 const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 3_600);
 
@@ -61,9 +61,7 @@ pub(crate) struct HeldRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HeldMasks {
-    #[serde(rename = "given")]
     pub(crate) as_written: Value,
-    #[serde(rename = "masked")]
     pub(crate) values: Vec<MaskedValue>,
 }
 
@@ -83,7 +81,6 @@ impl HeldMasks {
 pub(crate) struct OpenHold {
     pub(crate) request: ApprovalRequest,
     pub(crate) state: ApprovalState,
-    #[serde(rename = "asked")]
     pub(crate) held_request: HeldRequest,
 }
 
@@ -93,7 +90,6 @@ pub(crate) struct OpenHold {
 pub(crate) struct EndedHold {
     pub(crate) id: ApprovalRequestId,
     pub(crate) digest: Digest,
-    #[serde(rename = "place")]
     pub(crate) call_key: CallKey,
     pub(crate) nonce: Nonce,
     pub(crate) commit: Digest,
@@ -147,17 +143,9 @@ impl StoredHold {
         }
     }
 
-    /// A call without masks is written in version 1, so that an older build can read it.
-    fn version(&self) -> u8 {
-        match self {
-            Self::Open(open) if open.held_request.masks.is_some() => VERSION,
-            Self::Open(_) | Self::Ended(_) => 1,
-        }
-    }
-
     /// `None` when it has no canonical form.
     pub(crate) fn put(&self, tenant: &Tenant) -> Option<RecordWrite> {
-        let stored = VersionedHold { v: self.version(), hold: self.clone() };
+        let stored = VersionedHold { v: VERSION, hold: self.clone() };
         let value = canonical::serialize(&stored, Profile::Foreign).ok()?;
         let expires_at = match self {
             Self::Open(_) => None,

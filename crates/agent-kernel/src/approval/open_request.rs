@@ -125,10 +125,10 @@ impl ApprovalRequests {
     ) -> Option<NewEvent> {
         let request = &open.request;
         let exact = CanonicalArguments::read(&request.arguments).ok()?;
-        let holds = request.holds.iter().map(|is_held| {
-            let mut is_held = is_held.clone();
-            is_held.detail = error_text(&self.context.firewall, &is_held.detail);
-            json!(is_held)
+        let holds = request.holds.iter().map(|hold| {
+            let mut hold = hold.clone();
+            hold.detail = error_text(&self.context.firewall, &hold.detail);
+            json!(hold)
         });
         let holds: Vec<Value> = holds.collect();
         EventPayload::new()
@@ -137,19 +137,19 @@ impl ApprovalRequests {
                 opening_call.map(|opening_call| opening_call.caller.run),
                 &self.context.firewall,
             )
-            .with("request", json!(request.id))
-            .with("digest", json!(request.digest().ok()?))
-            .with("capability", json!(request.capability))
+            .with("request", &request.id)
+            .with("digest", request.digest().ok()?)
+            .with("capability", &request.capability)
             .with_tags(self.context.capability(&request.capability).as_deref())
-            .with("fingerprint", json!(request.fingerprint))
-            .with("policy", json!(request.policy))
-            .with("contracts", json!(request.contracts))
-            .with("label", json!(request.label))
+            .with("fingerprint", request.fingerprint)
+            .with("policy", request.policy)
+            .with("contracts", request.contracts)
+            .with("label", &request.label)
             .with("holds", Value::Array(holds))
-            .with("authority", json!(request.authority))
-            .with("preconditions", json!(request.preconditions))
-            .with("opened_at", json!(request.opened_at))
-            .with("deadline", json!(request.deadline))
+            .with("authority", &request.authority)
+            .with("preconditions", &request.preconditions)
+            .with("opened_at", request.opened_at)
+            .with("deadline", request.deadline)
             .with_optional("supersedes", request.supersedes.as_ref().map(|id| json!(id)))
             .with(
                 "arguments",

@@ -2,11 +2,11 @@
 //! with a prompt or a rule.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use weaver_policy::approval::ApprovalRequest;
-use weaver_types::{BoxFuture, RawResult};
+use weaver_types::BoxFuture;
 
 use crate::worker_pool::WorkerPool;
 
@@ -106,20 +106,9 @@ impl ApprovalResolver for FnResolver {
         request: &'a ApprovalRequest,
     ) -> BoxFuture<'a, Result<ApprovalAnswer, ApprovalResolverError>> {
         let (f, request) = (Arc::clone(&self.0), request.clone());
-        let answer = Arc::new(Mutex::new(None));
-        let shared_answer = Arc::clone(&answer);
-        let work = move || {
-            let returned = f(&request);
-            if let Ok(mut slot) = shared_answer.lock() {
-                *slot = Some(returned);
-            }
-            Ok(RawResult::text(""))
-        };
-        let asking = WorkerPool::shared().run(work, |_| ());
-        Box::pin(async move {
-            asking.await.map_err(|error| ApprovalResolverError(error.to_string()))?;
-            let returned = answer.lock().ok().and_then(|mut slot| slot.take());
-            returned.ok_or_else(|| ApprovalResolverError("its answer was lost".to_owned()))
-        })
+        let answer = WorkerPool::shared().run(move || Ok(f(&request)), |_| ());
+        Box::pin(
+            async move { answer.await.map_err(|error| ApprovalResolverError(error.to_string())) },
+        )
     }
 }

@@ -366,10 +366,10 @@ fn approval_event(
         })
     });
     EventPayload::new()
-        .with("approved_by", json!(approval.by.trim()))
+        .with("approved_by", approval.by.trim())
         .with_optional("surface", approval.tool_surface.map(|surface| json!(surface)))
         .with("tools", Value::Array(named.collect()))
-        .with("tools_total", json!(tools.len()))
+        .with("tools_total", tools.len())
         .into_global_event(EventKind::ContractApproved, approval.at)
 }
 

@@ -167,12 +167,12 @@ impl Difference {
             summary if summary.is_empty() => String::new(),
             summary => format!(" ({summary})"),
         };
-        let difference = identity(live);
+        let live_digest = identity(live);
         Self {
             state: ContractState::Changed,
             reason: ReasonCode::ContractChanged,
             detail: format!(
-                "the tool is not what was {word}{how}: it is {difference}; {word} is {older}"
+                "the tool is not what was {word}{how}: it is {live_digest}; {word} is {older}"
             ),
             drift,
             effects: live.spec().effects,
@@ -198,14 +198,14 @@ impl Difference {
 
 /// The difference of a tool whose description contains instructions for a model.
 fn suspicion_difference(entry: &RegisteredCapability) -> Option<Difference> {
-    let difference = entry.suspicions();
-    if difference.is_empty() {
+    let suspicions = entry.suspicions();
+    if suspicions.is_empty() {
         return None;
     }
     let detail = format!(
         "the server's text about the tool addresses a model ({}); an operator has to read and \
          approve it: `weaver contracts list` shows where it stands",
-        suspicion_kinds(difference)
+        suspicion_kinds(suspicions)
     );
     let reason = ReasonCode::ContractSuspicious;
     let unknown = Difference::unknown(ContractState::Suspicious, entry.capability(), detail);

@@ -92,7 +92,7 @@ impl PolicyDecisionPoint {
         )
         .ok()?;
         let run = run.with_run_id(old.run.clone());
-        let masks = held_request.masks.as_ref().map(|is_held| is_held.masks());
+        let masks = held_request.masks.as_ref().map(|held| held.masks());
         let caller = Caller { run: &run, principal: &principal };
         let (request, at) = (&held_request.request, self.context.clock_reading());
         let evaluation_request = EvaluationRequest {

@@ -93,10 +93,6 @@ impl Kernel {
         }
     }
 
-    /// The record of a handle, if this principal may use it in this run.
-    ///
-    /// A handle is not a credential: its principal, its expiry, its run and the revocations since
-    /// it was stored are all checked before its record is used.
     /// The capability whose result the caller could expand by this handle; `None` where it is
     /// refused. [`Kernel::expand_isolated`] decides.
     #[must_use]
@@ -110,6 +106,10 @@ impl Kernel {
         Some(record.handle.capability_id.clone())
     }
 
+    /// The record of a handle, if this principal may use it in this run.
+    ///
+    /// A handle is not a credential: its principal, its expiry, its run and the revocations since
+    /// it was stored are all checked before its record is used.
     fn find_handle(
         &self,
         caller: Caller<'_>,

@@ -1,6 +1,6 @@
 //! Records events other than calls: shortlists, ends of plans, and the host's own events.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use weaver_types::ledger::{Batch, Durability, NewEvent};
 use weaver_types::{CapabilityId, DecisionKey, EventKind, ReasonCode};
 
@@ -43,8 +43,8 @@ impl RunRecorder {
         let firewall = &self.context.firewall;
         let event = EventPayload::new()
             .with_caller(caller, firewall)
-            .with("goal", json!(error_text(firewall, goal)))
-            .with("shortlist", json!(shown))
+            .with("goal", error_text(firewall, goal))
+            .with("shortlist", &shown)
             .with_run_delta(&RunDelta::default())
             .into_event(EventKind::Routed, self.context.now(), run, None)
             .ok_or_else(unrecordable_event)?;
@@ -63,9 +63,9 @@ impl RunRecorder {
         let event = EventPayload::new()
             .with_decision_key(DecisionKey::RunFinished)
             .with_caller(caller, &self.context.firewall)
-            .with("steps", json!(steps))
-            .with("failed", json!(failed))
-            .with("passed", json!(passed))
+            .with("steps", steps)
+            .with("failed", failed)
+            .with("passed", passed)
             .with_run_delta(&RunDelta::default())
             .into_event(EventKind::RunFinished, self.context.now(), run, None)
             .ok_or_else(unrecordable_event)?;

@@ -10,7 +10,8 @@ use weaver_types::{
 };
 
 use crate::invocation::Explanation;
-use crate::log_tail::{MAX_TAIL_EVENTS, str_field};
+use crate::log_tail::MAX_TAIL_EVENTS;
+use crate::run_log::parse_header;
 use crate::run_state;
 
 /// How many events are read at once.
@@ -71,13 +72,13 @@ impl CallEvent {
         if !event.header.windows(id.len()).any(|part| part == id) {
             return None;
         }
-        let header = canonical::parse(&event.header, Profile::Record).ok()?;
-        if str_field(&header, "call") != Some(call.as_str()) {
+        let header = parse_header(event).ok()?;
+        if header.call.as_deref() != Some(call.as_str()) {
             return None;
         }
         let payload = canonical::parse(event.payload.as_deref()?, Profile::Record).ok()?;
-        let kind = str_field(&header, "type").and_then(EventKind::parse);
-        let run = str_field(&header, "run").and_then(|run| RunId::parse(run).ok());
+        let kind = EventKind::parse(&header.kind);
+        let run = header.run.and_then(|run| RunId::parse(run).ok());
         Some(Self { kind, run, payload })
     }
 

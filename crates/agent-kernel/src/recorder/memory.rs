@@ -1,6 +1,6 @@
 //! Records in the log what a host reads from and writes to the memory of a run.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::ledger::{Batch, Durability};
@@ -63,13 +63,13 @@ impl RunRecorder {
         let event = EventPayload::new()
             .with_decision_key(key)
             .with_caller(caller, &self.context.firewall)
-            .with("entry", json!(error_text(&self.context.firewall, note.entry)))
-            .with("tier", json!(note.tier))
-            .with("source", json!(error_text(&self.context.firewall, note.source)))
-            .with("label", json!(note.label))
-            .with("bytes", json!(bytes.len()))
-            .with("salt", json!(hex(&salt)))
-            .with("commit", json!(Digest::of_parts(DomainTag::MEMORY_COMMIT, &[&salt, &bytes])))
+            .with("entry", error_text(&self.context.firewall, note.entry))
+            .with("tier", note.tier)
+            .with("source", error_text(&self.context.firewall, note.source))
+            .with("label", note.label)
+            .with("bytes", bytes.len())
+            .with("salt", hex(&salt))
+            .with("commit", Digest::of_parts(DomainTag::MEMORY_COMMIT, &[&salt, &bytes]))
             .with_run_delta(&delta)
             .into_event(kind, self.context.now(), run, None)
             .ok_or_else(unrecordable_event)?;

@@ -5,7 +5,6 @@
 //! whose end was refused in the meantime, is then still open in it. Its end, "outcome unknown" with
 //! the worst label and everything that was reserved, is recorded before anything else is executed.
 
-use serde_json::json;
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey, VersionGuard};
 use weaver_types::{CallId, Millicents};
 
@@ -45,11 +44,11 @@ impl RunRecorder {
             ..RunDelta::default()
         };
         let event = EventPayload::new()
-            .with("principal", json!(open.principal))
-            .with("capability", json!(open.capability))
+            .with("principal", &open.principal)
+            .with("capability", &open.capability)
             .with_tags(self.context.capability(&open.capability).as_deref())
-            .with("success", json!(false))
-            .with("reason", json!(reason))
+            .with("success", false)
+            .with("reason", reason)
             .with_run_delta(&delta)
             .into_event(kind, self.context.now(), &open.run, Some(call))?;
         Some((delta, self.close_call_batch(call, Durability::Disk).with_event(event)))

@@ -22,16 +22,8 @@ pub enum RunEndReason {
     ClientGone,
 }
 
-impl RunEndReason {
-    /// The word used in events.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Idle => "idle",
-            Self::ClientGone => "client_gone",
-        }
-    }
+weaver_types::words! { RunEndReason: "The word used in events.";
+    Done = "done", Idle = "idle", ClientGone = "client_gone",
 }
 
 impl RunRecorder {

@@ -1,6 +1,5 @@
 //! Records in the log which run a client of the host works in, and reads it back.
 
-use serde_json::json;
 use weaver_types::ledger::NewEvent;
 use weaver_types::{EventKind, RunId, Timestamp};
 
@@ -26,9 +25,9 @@ impl RunRecorder {
         run: &RunId,
     ) -> Result<NewEvent, KernelError> {
         EventPayload::new()
-            .with("tenant", json!(self.context.settings.tenant))
-            .with("client", json!(client))
-            .with("entered", json!(run))
+            .with("tenant", &self.context.settings.tenant)
+            .with("client", client)
+            .with("entered", run)
             .into_global_event(EventKind::RunEntered, self.context.now())
             .ok_or_else(unrecordable_event)
     }

@@ -1,6 +1,5 @@
 //! Records that a run takes the place of one whose record is not accepted.
 
-use serde_json::json;
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{Confidentiality, EventKind, Integrity, Label, RunId};
 
@@ -27,8 +26,8 @@ impl RunRecorder {
         let delta = RunDelta { label: Some(strictest), ..RunDelta::default() };
         let event = EventPayload::new()
             .with_caller(caller, &self.context.firewall)
-            .with("replaces", json!(replaced))
-            .with("problem", json!(fault.to_string()))
+            .with("replaces", replaced)
+            .with("problem", fault.to_string())
             .with_run_delta(&delta)
             .into_event(EventKind::RunReplaced, self.context.now(), run, None)
             .ok_or_else(unrecordable_event)?;

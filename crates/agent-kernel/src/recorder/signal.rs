@@ -81,7 +81,7 @@ impl RunRecorder {
             .with("signals", to_json(report.signals()))
             .with("aside", to_json(report.unrelated_signals()))
             .with("failed", Value::Array(failed))
-            .with("more", json!(report.dropped_count()))
+            .with("more", report.dropped_count())
             .into_event(
                 EventKind::SignalRaised,
                 self.context.now(),

@@ -1,6 +1,5 @@
 //! Records what the user says in a run.
 
-use serde_json::json;
 use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::ledger::{Batch, Durability, NewEvent};
 use weaver_types::{EventKind, hex};
@@ -86,15 +85,12 @@ impl RunRecorder {
         self.context.random.fill(&mut salt).ok()?;
         EventPayload::new()
             .with_caller(caller, &self.context.firewall)
-            .with("text", json!(error_text(&self.context.firewall, text)))
-            .with("bytes", json!(text.len()))
-            .with("salt", json!(hex(&salt)))
-            .with(
-                "commit",
-                json!(Digest::of_parts(DomainTag::WORDS_COMMIT, &[&salt, text.as_bytes()])),
-            )
-            .with("values", json!(entries.entries.len()))
-            .with("full", json!(entries.overflowed))
+            .with("text", error_text(&self.context.firewall, text))
+            .with("bytes", text.len())
+            .with("salt", hex(&salt))
+            .with("commit", Digest::of_parts(DomainTag::WORDS_COMMIT, &[&salt, text.as_bytes()]))
+            .with("values", entries.entries.len())
+            .with("full", entries.overflowed)
             .with_run_delta(delta)
             .into_event(EventKind::UserSaid, self.context.now(), &caller.run.run_id, None)
     }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
 use weaver_firewall::handle::HandleRecord;
 use weaver_firewall::{FrameSpec, HandleError, HandleQuery, ValueSource};
 use weaver_types::ledger::{Batch, Durability};
@@ -79,13 +78,13 @@ impl ResultPipeline {
         delta.provenance = provenance.digests();
         let event = EventPayload::new()
             .with_caller(caller, &self.context.firewall)
-            .with("capability", json!(frame.capability_id))
+            .with("capability", &frame.capability_id)
             .with_tags(self.context.capability(&frame.capability_id).as_deref())
-            .with("handle", json!(frame.handle.as_ref().map(|handle| &handle.handle_id)))
+            .with("handle", frame.handle.as_ref().map(|handle| &handle.handle_id))
             .with_decision(decision, &self.context.firewall)
-            .with("rows", json!(frame.table.len()))
-            .with("facts", json!(frame.facts.len()))
-            .with("warnings", json!(frame.warnings))
+            .with("rows", frame.table.len())
+            .with("facts", frame.facts.len())
+            .with("warnings", &frame.warnings)
             .with_run_delta(&delta)
             .into_event(
                 EventKind::HandleResolved,

@@ -1,6 +1,5 @@
 //! An approver's answer to a request.
 
-use serde_json::json;
 use weaver_policy::approval::{
     Phase, Rejection, ResolutionVerdict, SignedResolution, verify_resolution,
 };
@@ -44,16 +43,13 @@ impl SignedFileReceiver {
                     let kind = phase_event_kind(state.phase());
                     self.approvals
                         .request_payload(open)
-                        .with("by", json!(resolution.approver))
-                        .with("key", json!(signed.envelope.key()))
-                        .with("said", json!(resolution.verdict))
-                        .with("said_at", json!(resolution.at))
-                        .with(
-                            "words",
-                            json!(error_text(&self.context.firewall, &resolution.reason)),
-                        )
-                        .with("agreed", json!(state.votes().keys().collect::<Vec<_>>()))
-                        .with("needed", json!(open.request.authority.quorum.max(1)))
+                        .with("by", &resolution.approver)
+                        .with("key", signed.envelope.key())
+                        .with("said", resolution.verdict)
+                        .with("said_at", resolution.at)
+                        .with("words", error_text(&self.context.firewall, &resolution.reason))
+                        .with("agreed", state.votes().keys().collect::<Vec<_>>())
+                        .with("needed", open.request.authority.quorum.max(1))
                         .into_event(kind, self.context.now(), &open.request.run, None)
                 },
             )

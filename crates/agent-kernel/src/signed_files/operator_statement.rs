@@ -1,7 +1,6 @@
 //! An operator's statement: confirms the clock, ends a run, revokes a request or a standing
 //! approval, or reports an outcome.
 
-use serde_json::json;
 use weaver_policy::approval::{
     MAX_SKEW, OPERATOR_STATEMENT_MAX_AGE, OperatorAction, OperatorStatement, Rejection, RequestEnd,
     SignedOperatorStatement, verify_operator_statement,
@@ -27,9 +26,9 @@ impl SignedFileReceiver {
         let policy = self.context.policy();
         let unknown = || Rejection::UnknownApprover { approver: "no keys document".to_owned() };
         let keys = policy.keys().ok_or_else(unknown)?;
-        let statement = &signed.operator_word;
+        let statement = &signed.operator_statement;
         // Somebody who confirms the clock dates the statement by the clock that is not trusted yet.
-        let now = match statement.word {
+        let now = match statement.action {
             OperatorAction::ConfirmClock { .. } => {
                 self.context.clock.unguarded().now().max(self.context.now())
             }
@@ -52,7 +51,7 @@ impl SignedFileReceiver {
             Some(expires_at),
         );
         let by = statement.approver.as_str();
-        match &statement.word {
+        match &statement.action {
             OperatorAction::ConfirmClock { until } => {
                 self.confirm_clock(statement, *until, extra).await
             }
@@ -90,9 +89,9 @@ impl SignedFileReceiver {
     ) -> Result<SignedFileOutcome, SignedFileError> {
         let wall = self.context.clock.unguarded().now();
         let event = EventPayload::new()
-            .with("by", json!(statement.approver))
-            .with("until", json!(until))
-            .with("wall", json!(wall))
+            .with("by", &statement.approver)
+            .with("until", until)
+            .with("wall", wall)
             .into_global_event(EventKind::ClockConfirmed, self.context.now())
             .ok_or_else(unrecordable_statement)?;
         let batch = extra.with_event(event);
@@ -127,9 +126,9 @@ impl SignedFileReceiver {
         let event = |kind, key| {
             EventPayload::new()
                 .with_optional("decision_key", key)
-                .with("by", json!(by))
-                .with("tenant", json!(self.context.settings.tenant))
-                .with("subject", json!(subject.record_id()))
+                .with("by", by)
+                .with("tenant", &self.context.settings.tenant)
+                .with("subject", subject.record_id())
                 .into_global_event(kind, now)
                 .map(|event| NewEvent { run: Some(run.clone()), ..event })
                 .ok_or_else(unrecordable_statement)

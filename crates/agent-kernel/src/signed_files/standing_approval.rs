@@ -54,15 +54,15 @@ impl SignedFileReceiver {
             signed.envelopes.iter().filter_map(|e| keys.approver_of(e.key())).collect();
         let conditions = serde_json::to_string(&standing.arguments).unwrap_or_default();
         let event = EventPayload::new()
-            .with("standing", json!(id))
+            .with("standing", &id)
             .with_optional("digest", standing.signed_digest().ok().map(|digest| json!(digest)))
-            .with("capability", json!(standing.capability))
-            .with("principals", json!(standing.principals))
-            .with("agents", json!(standing.agents))
-            .with("arguments", json!(error_text(&self.context.firewall, &conditions)))
-            .with("uses", json!(standing.uses))
-            .with("expires", json!(standing.expires))
-            .with("by", json!(by))
+            .with("capability", &standing.capability)
+            .with("principals", &standing.principals)
+            .with("agents", &standing.agents)
+            .with("arguments", error_text(&self.context.firewall, &conditions))
+            .with("uses", standing.uses)
+            .with("expires", standing.expires)
+            .with("by", &by)
             .with("keys", Value::Array(signers))
             .into_global_event(EventKind::StandingAccepted, now)
             .ok_or_else(form)?;
@@ -98,9 +98,9 @@ impl SignedFileReceiver {
             let put =
                 standing_approvals::put(&self.context.settings.tenant, &state).ok_or_else(form)?;
             let event = EventPayload::new()
-                .with("standing", json!(id))
-                .with("by", json!(by))
-                .with("used", json!(state.use_count()))
+                .with("standing", id)
+                .with("by", by)
+                .with("used", state.use_count())
                 .into_global_event(EventKind::StandingRevoked, self.context.now())
                 .ok_or_else(form)?;
             let mut batch = Batch::new(Durability::Disk).with_event(event);

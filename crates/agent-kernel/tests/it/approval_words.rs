@@ -24,7 +24,7 @@ pub(crate) fn word(desk: &Desk, word: OperatorAction) -> Vec<u8> {
 fn said(desk: &Desk, word: OperatorAction, approver: &str, seed: u8) -> Vec<u8> {
     let word = OperatorStatement {
         v: APPROVAL_VERSION,
-        word,
+        action: word,
         log: desk.world.ledger.head().unwrap().log,
         approver: approver.to_owned(),
         at: desk.world.clock.now(),

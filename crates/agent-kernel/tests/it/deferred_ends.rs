@@ -68,31 +68,7 @@ impl Ledger for Deferring {
         ticket
     }
 
-    fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
-        self.inner.read(key)
-    }
-
-    fn list(
-        &self,
-        tenant: &Tenant,
-        namespace: Namespace,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<(String, Record)>, LedgerError> {
-        self.inner.list(tenant, namespace, after, limit)
-    }
-
-    fn synced_head(&self) -> Result<TreeHead, LedgerError> {
-        self.inner.synced_head()
-    }
-
-    fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
-        self.inner.events(from, limit)
-    }
-
-    fn head(&self) -> Result<TreeHead, LedgerError> {
-        self.inner.head()
-    }
+    crate::support::reads_of_inner! {}
 }
 
 /// A reader whose results are restricted.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use weaver_agent_kernel::FnDriver;
@@ -11,7 +10,7 @@ use weaver_types::ledger::Ledger;
 use weaver_types::{CapabilityDraft, Confidentiality, Effects, Integrity, RawResult, RunId};
 
 use crate::support::{
-    Asked, Logged, World, ana, draft, fold, log, open_policy, snapshot, sqlite, succeeded,
+    self, Asked, Logged, World, ana, draft, fold, log, open_policy, snapshot, sqlite, succeeded,
 };
 
 const LEDGER: &str = "WEAVER_TEST_IN_DOUBT_LEDGER";
@@ -44,14 +43,7 @@ fn child() {
 
 /// Kills a child in the middle of its driver.
 fn killed(path: &Path) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["in_doubt::child", "--exact", "--nocapture"])
-        .env(LEDGER, path)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = support::child("in_doubt::child", LEDGER, path);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let told = lines.map_while(Result::ok).any(|line| line == "@ done");
     assert!(told, "the driver was never called");

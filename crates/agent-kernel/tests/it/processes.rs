@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use weaver_types::{
     Clock, Effects, RawResult, ReasonCode, ResponseMode, RunContext, RunId, SystemClock,
 };
 
-use crate::support::{Asked, ana, draft, log, open_policy, parts, sqlite, succeeded};
+use crate::support::{self, Asked, ana, draft, log, open_policy, parts, sqlite, succeeded};
 
 const LEDGER: &str = "WEAVER_TEST_KERNEL_LEDGER";
 
@@ -73,14 +73,7 @@ fn child() {
 }
 
 fn start(path: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["processes::child", "--exact", "--nocapture"])
-        .env(LEDGER, path)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+    support::child("processes::child", LEDGER, path)
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use weaver_types::ledger::Ledger;
 use weaver_types::{Effects, Integrity, RawResult, RunId};
 
 use crate::support::{
-    Asked, Logged, World, ana, draft, fold, log, open_policy, snapshot, sqlite, succeeded,
+    self, Asked, Logged, World, ana, draft, fold, log, open_policy, snapshot, sqlite, succeeded,
 };
 
 const LEDGER: &str = "WEAVER_TEST_KERNEL_LEDGER";
@@ -58,14 +57,7 @@ fn child() {
 
 /// Lets a child call for a while and kills it; the calls whose success it told of.
 fn kill_in_the_middle(path: &Path, after: usize) -> BTreeSet<String> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["recovery::child", "--exact", "--nocapture"])
-        .env(LEDGER, path)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = support::child("recovery::child", LEDGER, path);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut told = lines.map_while(Result::ok).filter_map(|line| {
         let call = line.strip_prefix("@ ")?;

@@ -1,6 +1,7 @@
 //! A small world around a kernel.
 
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -21,6 +22,50 @@ use weaver_types::{
     ReasonCode, ResponseMode, RunBudget, RunContext, RunId, RunSettings, SafetyMode, Tenant,
     Timestamp, Verdict,
 };
+
+/// The reading half of a [`Ledger`] that has another one in `inner`.
+macro_rules! reads_of_inner {
+    () => {
+        fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
+            self.inner.read(key)
+        }
+
+        fn list(
+            &self,
+            tenant: &Tenant,
+            namespace: Namespace,
+            after: Option<&str>,
+            limit: usize,
+        ) -> Result<Vec<(String, Record)>, LedgerError> {
+            self.inner.list(tenant, namespace, after, limit)
+        }
+
+        fn synced_head(&self) -> Result<TreeHead, LedgerError> {
+            self.inner.synced_head()
+        }
+
+        fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
+            self.inner.events(from, limit)
+        }
+
+        fn head(&self) -> Result<TreeHead, LedgerError> {
+            self.inner.head()
+        }
+    };
+}
+pub(crate) use reads_of_inner;
+
+/// Starts this test binary as a child that runs one test, told the path by a variable.
+pub(crate) fn child(test: &str, variable: &str, path: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(variable, path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
 
 pub(crate) const WHY: &str = "the customer confirmed the fix";
 /// Allows everything that the floor does not stop.
@@ -79,31 +124,7 @@ impl Ledger for Faulty {
         }
     }
 
-    fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
-        self.inner.read(key)
-    }
-
-    fn list(
-        &self,
-        tenant: &Tenant,
-        namespace: Namespace,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<(String, Record)>, LedgerError> {
-        self.inner.list(tenant, namespace, after, limit)
-    }
-
-    fn synced_head(&self) -> Result<TreeHead, LedgerError> {
-        self.inner.synced_head()
-    }
-
-    fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
-        self.inner.events(from, limit)
-    }
-
-    fn head(&self) -> Result<TreeHead, LedgerError> {
-        self.inner.head()
-    }
+    crate::support::reads_of_inner! {}
 }
 
 /// One event of the log, read.

@@ -101,7 +101,7 @@ pub(super) fn sign_and_submit(
     let internal = |error: String| Failure::new(Exit::Internal, "approve.signing", error);
     let statement = OperatorStatement {
         v: APPROVAL_VERSION,
-        word,
+        action: word,
         log: log.clone(),
         approver: person.name.clone(),
         at,
@@ -114,8 +114,8 @@ pub(super) fn sign_and_submit(
             .map_err(|rejection| rejection_failure(&rejection))?;
     }
     let bytes = signed.to_json().map_err(|error| internal(error.to_string()))?;
-    let file = inbox::submit(inbox, &file_subject(&signed.operator_word.word), &bytes)?;
-    print_statement(args, &signed.operator_word, &file)
+    let file = inbox::submit(inbox, &file_subject(&signed.operator_statement.action), &bytes)?;
+    print_statement(args, &signed.operator_statement, &file)
 }
 
 fn file_subject(word: &OperatorAction) -> String {
@@ -138,7 +138,7 @@ fn print_statement(
     if args.output.json {
         let value = json!({
             "ok": true,
-            "word": statement.word,
+            "word": statement.action,
             "approver": statement.approver,
             "at": statement.at.rfc3339(),
             "file": file.to_string(),

@@ -368,7 +368,7 @@ fn an_operator_ends_a_run_and_the_next_call_is_in_another() {
     let first = run(&folder);
     let word = OperatorStatement {
         v: 1,
-        word: OperatorAction::EndRun { run: first.clone() },
+        action: OperatorAction::EndRun { run: first.clone() },
         log,
         approver: "alice".to_owned(),
         at: now(),

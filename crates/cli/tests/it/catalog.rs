@@ -28,9 +28,9 @@ fn of(out: &str) -> Value {
 fn lint_tells_every_fault_and_its_exit_code_says_whether_there_is_one() {
     let folder = Folder::new();
     let bad = r#"[{"id":"a.list","description":"List"},{"id":"a.1ist","description":"Other words"},
-        {"id":"b","depends_on":["gone"],"effects":"reads","description":" "},{"name":"no id"}]"#;
+        {"id":"b","depends_on":["gone"],"effects":"read_local","description":" "},{"name":"no id"}]"#;
     folder.write("bad.json", bad);
-    folder.write("fair.json", r#"[{"id":"a","effects":"reads"}]"#);
+    folder.write("fair.json", r#"[{"id":"a","effects":"read_local"}]"#);
     folder.write("good.json", r#"[{"id":"a","effects":"read_local","description":"Read it"}]"#);
     let run = weaver(&["catalog", "lint", &folder.arg("bad.json"), "--json"]);
     assert_eq!(run.code, 1, "{run:?}");

@@ -401,7 +401,7 @@ fn an_operator_ends_the_run_of_a_client_that_is_away() {
     let log = Reader::open(folder.path(".weaver/ledger.db")).unwrap().head().unwrap().log;
     let word = OperatorStatement {
         v: 1,
-        word: OperatorAction::EndRun { run: RunId::parse(&first).unwrap() },
+        action: OperatorAction::EndRun { run: RunId::parse(&first).unwrap() },
         log: LogId::parse(log.as_str()).unwrap(),
         approver: "alice".to_owned(),
         at: now(),

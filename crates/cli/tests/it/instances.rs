@@ -50,7 +50,7 @@ impl Remembering {
         let record: Value = serde_json::from_slice(&records[0].1.value).unwrap();
         let statement = OperatorStatement {
             v: 1,
-            word: OperatorAction::EndRun {
+            action: OperatorAction::EndRun {
                 run: RunId::parse(record["run"].as_str().unwrap()).unwrap(),
             },
             log: LogId::parse(reader.head().unwrap().log.as_str()).unwrap(),

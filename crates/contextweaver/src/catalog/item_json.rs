@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use weaver_types::Effects;
 
-use crate::card::EffectsNotice;
 use crate::catalog::SelectableItem;
 use crate::catalog::printable;
 use crate::error::CatalogError;
@@ -81,7 +80,8 @@ fn example_text(value: Value) -> String {
 
 fn parse_effects(value: &Value, id: &str) -> Result<Option<Effects>, CatalogError> {
     let known = match value {
-        Value::String(word) => EffectsNotice::parse(word).map(EffectsNotice::effects),
+        Value::String(word) if word == "undeclared" => Some(None),
+        Value::String(word) => Effects::parse_shorthand(word).map(Some),
         other => Effects::deserialize(other).ok().map(Some),
     };
     known.ok_or_else(|| CatalogError::Effects { id: id.to_owned() })

@@ -30,31 +30,9 @@ pub enum ItemKind {
     Prompt,
 }
 
-impl ItemKind {
-    /// All kinds.
-    pub const ALL: [Self; 7] = [
-        Self::Tool,
-        Self::Agent,
-        Self::Skill,
-        Self::Internal,
-        Self::Flow,
-        Self::Resource,
-        Self::Prompt,
-    ];
-
-    /// The word for the kind in files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Agent => "agent",
-            Self::Skill => "skill",
-            Self::Internal => "internal",
-            Self::Flow => "flow",
-            Self::Resource => "resource",
-            Self::Prompt => "prompt",
-        }
-    }
+weaver_types::words! { ItemKind: "The word for the kind in files.", all "All kinds.";
+    Tool = "tool", Agent = "agent", Skill = "skill", Internal = "internal", Flow = "flow",
+    Resource = "resource", Prompt = "prompt",
 }
 
 impl fmt::Display for ItemKind {

@@ -41,16 +41,8 @@ pub enum Severity {
     Error,
 }
 
-impl Severity {
-    /// The word for the severity.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
+weaver_types::words! { Severity: "The word for the severity.";
+    Note = "note", Warning = "warning", Error = "error",
 }
 
 /// One problem of a catalog.

@@ -14,9 +14,9 @@
 //! An item in our own format has `id`, and optionally `kind`, `name`, `description`,
 //! `namespace`, `tags`, `schema` (also `args_schema`, `input_schema`), `output_schema`, `examples`,
 //! `effects` (`read_local`, `read_open`, `write_local`, `write_open`, `destructive` as in a contracts
-//! document, or `{"impact", "world"}`; the older words `reads`, `reads_outside`, `writes` and
-//! `writes_outside` are also read), `cost_hint`, `depends_on`, `provides`, `requires`, `constraints`
-//! and `metadata`. Unknown keys are ignored, because the file may come from another program.
+//! document, or `{"impact", "world"}`), `cost_hint`, `depends_on`, `provides`, `requires`,
+//! `constraints` and `metadata`. Unknown keys are ignored, because the file may come from another
+//! program.
 
 mod detect;
 mod mcp;
@@ -66,38 +66,13 @@ pub enum CatalogFormat {
     Skill,
 }
 
+weaver_types::words! { CatalogFormat: "The word for the format.", all "All formats.";
+    Json = "json", JsonLines = "jsonl", Yaml = "yaml", Mcp = "mcp", OpenApi = "openapi",
+    OpenAi = "openai", OpenAiResponses = "openai_responses", Anthropic = "anthropic",
+    Gemini = "gemini", Skill = "skill",
+}
+
 impl CatalogFormat {
-    /// All formats.
-    pub const ALL: [Self; 10] = [
-        Self::Json,
-        Self::JsonLines,
-        Self::Yaml,
-        Self::Mcp,
-        Self::OpenApi,
-        Self::OpenAi,
-        Self::OpenAiResponses,
-        Self::Anthropic,
-        Self::Gemini,
-        Self::Skill,
-    ];
-
-    /// The word for the format.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::JsonLines => "jsonl",
-            Self::Yaml => "yaml",
-            Self::Mcp => "mcp",
-            Self::OpenApi => "openapi",
-            Self::OpenAi => "openai",
-            Self::OpenAiResponses => "openai_responses",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-            Self::Skill => "skill",
-        }
-    }
-
     /// The corresponding provider format, if there is one.
     pub(super) fn provider_format(self) -> Option<ToolFormat> {
         match self {

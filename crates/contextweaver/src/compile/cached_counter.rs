@@ -21,7 +21,7 @@ pub(super) struct CachedCounter {
 
 impl fmt::Debug for CachedCounter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Meter({})", self.counter.name())
+        write!(f, "CachedCounter({})", self.counter.name())
     }
 }
 

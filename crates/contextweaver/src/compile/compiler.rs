@@ -7,7 +7,7 @@ use weaver_types::{Confidentiality, Label};
 
 use crate::compile::accounting::OutcomeResolver;
 use crate::compile::explain::{self, Explanation};
-use crate::compile::log::LogId;
+use crate::compile::log::LogIdentity;
 use crate::compile::phase::Priorities;
 use crate::compile::previous_build::{self, PreviousBuild};
 use crate::compile::ranked_candidates::RankedCandidates;
@@ -59,7 +59,7 @@ struct CachedBuild {
 /// The inputs of ranked candidates, which are reused only for an equal key.
 #[derive(Debug, PartialEq, Eq)]
 struct CandidatesKey {
-    log: LogId,
+    log: LogIdentity,
     priorities: Priorities,
     query: String,
     tags: Vec<String>,

@@ -36,7 +36,7 @@ struct LogRecords {
 
 impl std::fmt::Debug for LogRecords {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Store({}, {})", self.tenant, self.prefix)
+        write!(f, "LogRecords({}, {})", self.tenant, self.prefix)
     }
 }
 

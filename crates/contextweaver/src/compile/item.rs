@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weaver_types::{
     ArtifactRef, CallId, CapabilityId, Confidentiality, Frame, HandleId, Integrity, Label,
@@ -31,7 +32,8 @@ pub struct ContextItem {
 }
 
 /// A call with its capability and arguments.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StructuredCall {
     /// The id of the call.
     pub id: CallId,

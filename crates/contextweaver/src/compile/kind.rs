@@ -25,44 +25,17 @@ pub enum ContextItemKind {
     ToolCard,
 }
 
+weaver_types::words! {
+    ContextItemKind: "The word used in logs and statistics.",
+    all "Every kind.",
+    parse "Parses the word for a kind.";
+    UserTurn = "user_turn", AgentMessage = "agent_msg", ToolCall = "tool_call",
+    ToolResult = "tool_result", Doc = "doc_snippet", RetrievedDoc = "retrieved_doc",
+    MemoryFact = "memory_fact", PlanState = "plan_state", Policy = "policy",
+    ToolCard = "tool_card",
+}
+
 impl ContextItemKind {
-    /// Every kind.
-    pub const ALL: [Self; 10] = [
-        Self::UserTurn,
-        Self::AgentMessage,
-        Self::ToolCall,
-        Self::ToolResult,
-        Self::Doc,
-        Self::RetrievedDoc,
-        Self::MemoryFact,
-        Self::PlanState,
-        Self::Policy,
-        Self::ToolCard,
-    ];
-
-    /// The word used in logs and statistics.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UserTurn => "user_turn",
-            Self::AgentMessage => "agent_msg",
-            Self::ToolCall => "tool_call",
-            Self::ToolResult => "tool_result",
-            Self::Doc => "doc_snippet",
-            Self::RetrievedDoc => "retrieved_doc",
-            Self::MemoryFact => "memory_fact",
-            Self::PlanState => "plan_state",
-            Self::Policy => "policy",
-            Self::ToolCard => "tool_card",
-        }
-    }
-
-    /// Parses the word for a kind.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
-    }
-
     /// Whether items of this kind belong to the head, which precedes the conversation whatever the
     /// age of the items.
     #[must_use]

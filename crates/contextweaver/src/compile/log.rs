@@ -53,7 +53,7 @@ pub struct ContextLog {
     /// The block of the newest item; cached because the next build is likely to show it.
     newest_block: Option<Arc<str>>,
     bytes: usize,
-    id: LogId,
+    id: LogIdentity,
 }
 
 impl ContextLog {
@@ -71,7 +71,7 @@ impl ContextLog {
             counter: CachedCounter::new(counter),
             newest_block: None,
             bytes: 0,
-            id: LogId::default(),
+            id: LogIdentity::default(),
         }
     }
 
@@ -161,7 +161,7 @@ impl ContextLog {
         self.analyses.get(*index).filter(|a| a.tokens != u32::MAX).map(|a| a.tokens as usize)
     }
 
-    pub(super) fn id(&self) -> LogId {
+    pub(super) fn id(&self) -> LogIdentity {
         self.id.share()
     }
 
@@ -238,26 +238,27 @@ fn levels(item: &ContextItem) -> Levels {
     (item.label().confidentiality, item.label().integrity)
 }
 
-/// The identity of a log. A clone is a different log, so cloning makes a new identity.
+/// The identity of a log in this process. A clone of a log is a different log, so cloning makes a
+/// new identity; [`Self::share`] gives the same one.
 #[derive(Debug, Default)]
-pub(super) struct LogId(Arc<()>);
+pub(super) struct LogIdentity(Arc<()>);
 
-impl LogId {
+impl LogIdentity {
     pub(super) fn share(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl Clone for LogId {
+impl Clone for LogIdentity {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-impl PartialEq for LogId {
+impl PartialEq for LogIdentity {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for LogId {}
+impl Eq for LogIdentity {}

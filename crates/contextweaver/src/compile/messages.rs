@@ -73,8 +73,8 @@ pub(super) fn render_messages(
     format: PromptFormat,
     style: CallStyle,
 ) -> (Value, Vec<usize>) {
-    let (head_count, rest) = items.split_at_checked(head_count).unwrap_or((items, &[]));
-    let system: Vec<&str> = head_count.iter().map(with_heading).collect();
+    let (head, rest) = items.split_at_checked(head_count).unwrap_or((items, &[]));
+    let system: Vec<&str> = head.iter().map(with_heading).collect();
     let system = (!system.is_empty()).then(|| system.join("\n\n"));
     let native = NativeCalls::from_items(log, rest, format, style);
     let parts = native.parts(rest);

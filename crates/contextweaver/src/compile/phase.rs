@@ -18,27 +18,14 @@ pub enum Phase {
     Answer,
 }
 
+weaver_types::words! {
+    Phase: "The word for the phase.",
+    all "Every phase, in the order of the loop.",
+    parse "Parses the word for a phase.";
+    Route = "route", Call = "call", Interpret = "interpret", Answer = "answer",
+}
+
 impl Phase {
-    /// Every phase, in the order of the loop.
-    pub const ALL: [Self; 4] = [Self::Route, Self::Call, Self::Interpret, Self::Answer];
-
-    /// The word for the phase.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Route => "route",
-            Self::Call => "call",
-            Self::Interpret => "interpret",
-            Self::Answer => "answer",
-        }
-    }
-
-    /// Parses the word for a phase.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|phase| phase.as_str() == word)
-    }
-
     fn budget(self) -> usize {
         match self {
             Self::Route => 2000,

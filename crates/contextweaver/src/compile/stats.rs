@@ -20,19 +20,12 @@ pub enum DropReason {
     Budget,
 }
 
+weaver_types::words! { DropReason: "The word used in statistics.";
+    Sensitivity = "sensitivity", Dedup = "dedup", Group = "group", Budget = "budget",
+}
+
 impl DropReason {
     pub(super) const ALL: [Self; 4] = [Self::Sensitivity, Self::Dedup, Self::Group, Self::Budget];
-
-    /// The word used in statistics.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Sensitivity => "sensitivity",
-            Self::Dedup => "dedup",
-            Self::Group => "group",
-            Self::Budget => "budget",
-        }
-    }
 }
 
 /// The statistics of one build. Always, `included_count + dropped_count == total_candidates`.

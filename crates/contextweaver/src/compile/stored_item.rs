@@ -1,21 +1,18 @@
-//! The stored form of a context item, version 2. An item whose metadata are all strings is still
-//! written as version 1, so that older builds can read it.
+//! The stored form of a context item.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
-use weaver_types::{CallId, CapabilityId, HandleId, Label};
+use weaver_types::{HandleId, Label};
 
 use crate::compile::item::{DedupKey, StructuredCall};
 use crate::compile::{ContextItem, ContextItemKind};
 use crate::error::DurableLogError;
 
-/// The newest version of the stored form.
-const ITEM_VERSION: u64 = 2;
-/// The older version, in which all metadata are strings.
-const TEXT_METADATA_VERSION: u64 = 1;
+/// The version of the stored form.
+const ITEM_VERSION: u64 = 1;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,27 +37,13 @@ struct ItemRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    call: Option<StoredCall>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoredCall {
-    id: CallId,
-    capability: CapabilityId,
-    arguments: Value,
+    call: Option<StructuredCall>,
 }
 
 /// Encodes an item.
 pub(super) fn to_bytes(item: &ContextItem) -> Result<Vec<u8>, DurableLogError> {
-    let call = item.call().map(|call| StoredCall {
-        id: call.id.clone(),
-        capability: call.capability.clone(),
-        arguments: call.arguments.clone(),
-    });
-    let has_text_metadata = item.metadata().values().all(Value::is_string);
     let stored = ItemRecord {
-        v: if has_text_metadata { TEXT_METADATA_VERSION } else { ITEM_VERSION },
+        v: ITEM_VERSION,
         id: item.id().to_owned(),
         kind: item.kind().as_str().to_owned(),
         text: item.text().to_owned(),
@@ -75,7 +58,7 @@ pub(super) fn to_bytes(item: &ContextItem) -> Result<Vec<u8>, DurableLogError> {
             DedupKey::Digest(digest) => Some(format!("{digest:016x}")),
             DedupKey::Unique => Some(String::new()),
         },
-        call,
+        call: item.call().cloned(),
     };
     canonical::serialize(&stored, Profile::Foreign).map_err(|error| DurableLogError::Value {
         id: crate::catalog::printable(item.id()),
@@ -89,7 +72,7 @@ pub(super) fn from_bytes(record: &str, bytes: &[u8]) -> Result<ContextItem, Dura
     let damaged = |problem: String| DurableLogError::Damaged { record: record(), problem };
     let value = canonical::parse(bytes, Profile::Foreign).map_err(|e| damaged(e.to_string()))?;
     match value.get("v").and_then(Value::as_u64) {
-        Some(TEXT_METADATA_VERSION | ITEM_VERSION) => {}
+        Some(ITEM_VERSION) => {}
         Some(found) if found > ITEM_VERSION => {
             return Err(DurableLogError::Newer { record: record(), found, known: ITEM_VERSION });
         }
@@ -98,10 +81,6 @@ pub(super) fn from_bytes(record: &str, bytes: &[u8]) -> Result<ContextItem, Dura
     let stored: ItemRecord = serde_json::from_value(value).map_err(|e| damaged(e.to_string()))?;
     let kind =
         ContextItemKind::parse(&stored.kind).ok_or_else(|| damaged("no such kind".to_owned()))?;
-    let call = stored.call.map(|call| {
-        let StoredCall { id, capability, arguments } = call;
-        StructuredCall { id, capability, arguments }
-    });
     let parse_digest =
         |digits: &str| u64::from_str_radix(digits, 16).map_err(|e| damaged(e.to_string()));
     let dedup_key = match stored.output.as_deref() {
@@ -116,5 +95,5 @@ pub(super) fn from_bytes(record: &str, bytes: &[u8]) -> Result<ContextItem, Dura
         .with_dedup_key(dedup_key);
     let item = stored.metadata.into_iter().fold(item, |item, (k, v)| item.with_metadata(k, v));
     let item = if stored.pinned { item.pin() } else { item };
-    Ok(call.into_iter().fold(item, ContextItem::with_call))
+    Ok(stored.call.into_iter().fold(item, ContextItem::with_call))
 }

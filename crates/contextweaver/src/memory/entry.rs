@@ -21,17 +21,11 @@ pub enum Tier {
     Durable,
 }
 
-impl Tier {
-    /// The word for the tier.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Working => "working",
-            Self::Episodic => "episodic",
-            Self::Durable => "durable",
-        }
-    }
+weaver_types::words! { Tier: "The word for the tier.";
+    Working = "working", Episodic = "episodic", Durable = "durable",
+}
 
+impl Tier {
     /// The three-letter abbreviation used in entry ids.
     #[must_use]
     pub fn abbreviation(self) -> &'static str {
@@ -64,20 +58,11 @@ pub enum EntryKind {
     Fact,
 }
 
+weaver_types::words! { EntryKind: "The word for the kind.", all "All kinds.";
+    Value = "value", Episode = "episode", Fact = "fact",
+}
+
 impl EntryKind {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Value, Self::Episode, Self::Fact];
-
-    /// The word for the kind.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Value => "value",
-            Self::Episode => "episode",
-            Self::Fact => "fact",
-        }
-    }
-
     /// The plural word for the kind.
     pub(super) fn plural(self) -> &'static str {
         match self {

@@ -46,22 +46,17 @@ fn our_own_items_keep_every_field() {
 }
 
 #[test]
-fn effects_have_the_words_of_contracts_and_the_older_ones_are_read() {
+fn effects_have_the_words_of_contracts() {
     let effects = |word: &str| {
         let loaded =
             load::read(&json!([{"id": "a", "effects": word}]).to_string(), LoadOptions::default());
         loaded.unwrap().into_catalog().map(|catalog| only(&catalog).effects)
     };
-    for (word, older, meant) in [
-        ("read_local", "reads", Effects::READ_LOCAL),
-        ("read_open", "reads_outside", Effects::READ_OPEN),
-        ("write_local", "writes", Effects::WRITE_LOCAL),
-        ("write_open", "writes_outside", Effects::WRITE_OPEN),
-        ("destructive", "destructive", Effects::UNDECLARED),
-    ] {
-        assert_eq!((effects(word).unwrap(), effects(older).unwrap()), (Some(meant), Some(meant)));
+    for (word, meant) in Effects::SHORTHANDS {
+        assert_eq!(effects(word).unwrap(), Some(meant));
         assert_eq!(json!(EffectsNotice::from_effects(Some(meant))), word);
     }
+    assert_eq!(effects("undeclared").unwrap(), None);
     let error = effects("read").unwrap_err().to_string();
     assert!(error.contains("read_local") && !error.contains("reads"), "{error}");
 }
@@ -301,7 +296,7 @@ mod yaml {
 
     #[test]
     fn yaml_holds_any_of_the_others() {
-        let text = "- id: a.b\n  description: Reads\n  tags: [no, yes]\n  effects: reads\n";
+        let text = "- id: a.b\n  description: Reads\n  tags: [no, yes]\n  effects: read_local\n";
         assert_eq!(format_of(text), CatalogFormat::Json);
         assert_eq!(only(&read(text)).tags, ["no", "yes"]);
         let list = "tools:\n- name: x\n  inputSchema: {type: object}\n";

@@ -131,7 +131,7 @@ fn everything_of_an_item_is_kept() {
 #[test]
 fn what_is_newer_or_damaged_is_refused() {
     for (text, code) in [
-        (r#"{"v":3}"#, "context.newer"),
+        (r#"{"v":2}"#, "context.newer"),
         (r#"{"v":1}"#, "context.damaged"),
         ("x", "context.damaged"),
     ] {

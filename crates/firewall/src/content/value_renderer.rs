@@ -114,21 +114,7 @@ impl<'a> ValueRenderer<'a> {
             items: limits.max_cell_items(),
             marks_in_place: limits.mode == ResponseMode::Auto,
         };
-        let shown = DisplayPostprocess {
-            limits,
-            max_string_chars: limits.max_cell_chars(),
-            findings: Findings::default(),
-        };
-        Self {
-            redactor,
-            limits,
-            value_redactor: ValueRedactor::new(
-                redactor,
-                limits.field_name_classifier(),
-                bounds,
-                shown,
-            ),
-        }
+        Self::with_bounds(redactor, limits, bounds, limits.max_cell_chars())
     }
 
     /// A renderer with its own bounds for lists, objects, texts and depth.

@@ -143,7 +143,7 @@ fn whole_content(
 fn is_far_too_large(raw: &RawResult, limits: &EffectiveLimits) -> bool {
     match (&raw.blocks, &raw.content) {
         (None, RawContent::Json(value)) => {
-            crate::json_writer::is_json_longer_than(value, limits.max_text_bytes())
+            crate::frame::json_len_within(value, limits.max_text_bytes()).is_none()
         }
         (None, RawContent::Rows(rows)) => rows.text().len() > limits.max_text_bytes(),
         _ => false,

@@ -5,13 +5,11 @@
 //! estimate was wrong, all content is dropped, so the budget is never exceeded by content.
 
 use std::collections::BTreeMap;
-use std::io;
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 use weaver_types::{Frame, ResponseMode, ResultStatus, Warning};
 
-use super::json_size::{self, EscapeEstimate};
+use super::json_size::{self, EscapeEstimate, json_chars};
 use crate::spec::FrameSpec;
 use crate::summary::{Facts, omission_marker};
 
@@ -118,7 +116,7 @@ fn fit_rows(
     counts: &mut BTreeMap<String, u64>,
 ) -> (Vec<Map<String, Value>>, usize) {
     let total = rows.len();
-    let sizes: Vec<usize> = rows.iter().map(|row| json_size::object_chars(row) + 1).collect();
+    let sizes: Vec<usize> = rows.iter().map(|row| json_chars(row) + 1).collect();
     if total == 0 || sizes.iter().sum::<usize>() + LIST_CHARS <= left {
         return (rows, if total == 0 { 0 } else { sizes.iter().sum::<usize>() + LIST_CHARS });
     }
@@ -151,7 +149,7 @@ fn fit_fields(row: Map<String, Value>, left: usize) -> (Map<String, Value>, usiz
     let mut fitting = Map::new();
     let mut used = 3;
     for (key, value) in row {
-        let size = json_size::text_chars(&key) + json_size::value_chars(&value) + 2;
+        let size = json_chars(&key) + json_chars(&value) + 2;
         if used + size <= left {
             used += size;
             fitting.insert(key, value);
@@ -165,11 +163,11 @@ fn fit_fields(row: Map<String, Value>, left: usize) -> (Map<String, Value>, usiz
 fn fit_facts(facts: Facts, left: usize, counts: &mut BTreeMap<String, u64>) -> Vec<String> {
     let Facts { shown: mut facts, omitted } = facts;
     let total = facts.len() + omitted;
-    let sizes: Vec<usize> = facts.iter().map(|fact| json_size::text_chars(fact) + 1).collect();
+    let sizes: Vec<usize> = facts.iter().map(|fact| json_chars(fact) + 1).collect();
     if omitted == 0 && sizes.iter().sum::<usize>() + LIST_CHARS <= left {
         return facts;
     }
-    let marker = json_size::text_chars(&omission_marker(total)) + 1;
+    let marker = json_chars(&omission_marker(total)) + 1;
     let Some(left) = left.checked_sub(LIST_CHARS + WARNING_CHARS + marker) else {
         add_count(counts, "facts_omitted", total);
         return Vec::new();
@@ -218,45 +216,6 @@ fn add_count(counts: &mut BTreeMap<String, u64>, kind: &str, by: usize) {
 
 fn warnings(counts: &BTreeMap<String, u64>) -> Vec<Warning> {
     counts.iter().map(|(kind, count)| Warning { kind: kind.clone(), count: *count }).collect()
-}
-
-/// The characters of the JSON form, counted without storing it.
-pub(crate) fn json_chars(value: &impl Serialize) -> usize {
-    let mut counter = CharCounter(0);
-    // A value that cannot be serialised counts as larger than any budget.
-    serde_json::to_writer(&mut counter, value).map_or(usize::MAX / 4, |()| counter.0)
-}
-
-/// The bytes of the JSON form; never fewer than its characters.
-pub(crate) fn json_bytes(value: &impl Serialize) -> usize {
-    let mut counter = ByteCounter(0);
-    serde_json::to_writer(&mut counter, value).map_or(usize::MAX / 4, |()| counter.0)
-}
-
-struct ByteCounter(usize);
-
-impl io::Write for ByteCounter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 = self.0.saturating_add(bytes.len());
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-struct CharCounter(usize);
-
-impl io::Write for CharCounter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.iter().filter(|b| **b & 0xc0 != 0x80).count();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl HandleEncryptionKey {
 
 impl fmt::Debug for HandleEncryptionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HandleKey(..)")
+        f.write_str("HandleEncryptionKey(..)")
     }
 }
 

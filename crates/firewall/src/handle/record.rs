@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::BlobId;
@@ -12,7 +12,7 @@ use weaver_types::{
 
 use crate::error::HandleError;
 
-/// The version of the stored form. Version 1, which had no encryption, can still be read.
+/// The version of the stored form.
 pub const RECORD_VERSION: u64 = 2;
 
 /// How the stored bytes are interpreted.
@@ -122,12 +122,6 @@ impl RecordFields<'_> {
     }
 }
 
-impl Serialize for HandleRecord {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.fields().serialize(serializer)
-    }
-}
-
 impl HandleRecord {
     /// The constraints for a drill-down that is decided now: the record's and the new decision's,
     /// the tighter of each. The allowed fields stored with the record apply too, unless the
@@ -146,35 +140,6 @@ impl HandleRecord {
         joined
     }
 
-    fn fields(&self) -> RecordFields<'_> {
-        RecordFields {
-            allowed_fields: &self.allowed_fields,
-            bytes: &self.bytes,
-            call: &self.call,
-            capability: self.capability,
-            constraints: &self.constraints,
-            content: self.content,
-            handle: &self.handle,
-            is_error: self.is_error,
-            label: &self.label,
-            pii: self.pii,
-            principal: &self.principal,
-            provenance: self.provenance.as_ref(),
-            run: &self.run,
-            sealed: self.sealed,
-            tenant: &self.tenant,
-            v: self.v,
-        }
-    }
-
-    /// The canonical bytes.
-    ///
-    /// # Errors
-    /// [`HandleError::Unstorable`], when a value has no canonical form.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, HandleError> {
-        self.fields().to_bytes()
-    }
-
     /// Parses canonical bytes; `id` names the record in errors.
     ///
     /// # Errors
@@ -190,8 +155,8 @@ impl HandleRecord {
         if found > RECORD_VERSION {
             return Err(HandleError::Newer { id: id.to_owned(), found, known: RECORD_VERSION });
         }
-        if found == 0 {
-            return Err(damaged(format!("version {found} never existed")));
+        if found != RECORD_VERSION {
+            return Err(damaged(format!("no release wrote version {found}")));
         }
         serde_json::from_value(value).map_err(|e| damaged(e.to_string()))
     }

@@ -12,7 +12,7 @@ use super::stream_collector::StreamCollector;
 use super::text_lines::LineSplitter;
 use crate::budget::Reservation;
 use crate::firewall::Firewall;
-use crate::frame::{compose_frame, json_bytes};
+use crate::frame::{compose_frame, json_bytes, json_chars};
 use crate::redact::Redactor;
 use crate::spec::{EffectiveLimits, FrameSpec};
 
@@ -337,10 +337,6 @@ fn merge_warnings(warnings: &mut Vec<Warning>, added: &[Warning]) {
         }
     }
     warnings.sort_by(|a, b| a.kind.cmp(&b.kind));
-}
-
-fn json_chars(frame: &Frame) -> usize {
-    serde_json::to_string(frame).map_or(usize::MAX, |json| json.chars().count())
 }
 
 fn saturating_u32(n: usize) -> u32 {

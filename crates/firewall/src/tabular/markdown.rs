@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::csv::{MAX_COLUMNS, distinct_names};
+use super::csv::{MAX_COLUMNS, distinct_names, typed_cell};
 
 /// The rows of a text that is one table.
 pub(super) fn rows(text: &str) -> Option<Vec<Value>> {
@@ -57,13 +57,6 @@ fn cells(line: &str) -> Option<Vec<String>> {
     Some(cells.into_iter().map(|cell| cell.trim().to_owned()).collect())
 }
 
-fn typed_cell(cell: &str) -> Value {
-    match serde_json::from_str::<serde_json::Number>(cell) {
-        Ok(number) if number.to_string() == cell => Value::Number(number),
-        _ => Value::String(cell.to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -80,6 +73,7 @@ mod tests {
             ("1.50", json!("1.50")),
             ("1e3", json!("1e3")),
             ("word", json!("word")),
+            ("1234567890123456", json!("1234567890123456")),
             ("", json!("")),
             ("a\\|b", json!("a|b")),
             ("a\\\\", json!("a\\\\")),

@@ -72,8 +72,6 @@ fn what_is_stored_comes_back() {
         assert_eq!(record.constraints.max_rows, Some(7));
         assert_eq!(record.allowed_fields, ["id", "note"].map(str::to_owned).into());
         assert_eq!(record.label, Label::undeclared_output());
-        // Read and written again, it is the same.
-        assert_eq!(record.to_bytes().unwrap(), stored.put.value);
         assert_eq!(handle::read_content(&record, &blobs, None).unwrap(), raw);
     }
 }
@@ -178,11 +176,8 @@ fn the_stored_form_stays_as_it_is() {
     let stored = stored(&RawResult::text("x"), &Blobs::default());
     let golden = include_str!("../data/handle_record_v2.json").trim_end();
     assert_eq!(String::from_utf8(stored.put.value).unwrap(), golden);
-    let first = include_str!("../data/handle_record_v1.json").trim_end();
-    let first = HandleRecord::from_bytes("h", first.as_bytes()).unwrap();
     let now = HandleRecord::from_bytes("h", golden.as_bytes()).unwrap();
-    assert_eq!((first.v, now.v), (1, 2));
-    assert_eq!(first.bytes, now.bytes);
+    assert_eq!(now.v, 2);
 }
 
 #[test]

@@ -12,11 +12,7 @@ use super::{FindingCollector, LintCode};
 const SOON: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 fn has_valid_authority(approver: &Approver, authority: &ApprovalAuthority, now: Timestamp) -> bool {
-    authority.min_trust.is_none_or(|trust| approver.trust >= trust)
-        && authority.clearance.is_none_or(|clearance| approver.clearance >= clearance)
-        && authority.scopes.is_subset(&approver.scopes)
-        && authority.admits_roles(&approver.roles)
-        && approver.keys.values().any(|key| key.is_valid_at(now))
+    approver.has_authority(authority) && approver.keys.values().any(|key| key.is_valid_at(now))
 }
 
 /// Reports holds that too few people can release.

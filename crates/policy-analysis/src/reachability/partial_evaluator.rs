@@ -227,10 +227,10 @@ impl PartialEvaluator<'_> {
             .fold(YES, TruthSet::and);
         deny(permitted.negated());
         if let AllowedAgents::Only(admitted) = &spec.agents {
-            let is_empty_or_contains = |name: Option<&str>| {
+            let is_admitted = |name: Option<&str>| {
                 name.is_some_and(|name| admitted.iter().any(|agent| agent.as_str() == name))
             };
-            deny(variables.text(variables.agent, assignment, is_empty_or_contains).negated());
+            deny(variables.text(variables.agent, assignment, is_admitted).negated());
         }
         deny(self.is_visible(assignment).negated());
         self.agent_obstacles(assignment, out);

@@ -30,18 +30,12 @@ pub enum UnjudgedReason {
     Checks,
 }
 
-impl UnjudgedReason {
-    /// The reason as text, to follow "of N calls".
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Arguments => "the log does not hold the exact arguments",
-            Self::Label => "the log does not tell the start of the run",
-            Self::UnknownCapability => "no tool of that name was known",
-            Self::ContractRefused => "the contract of the tool cannot be applied",
-            Self::Checks => "more checks spoke than the log records",
-        }
-    }
+weaver_types::words! { UnjudgedReason: "The reason as text, to follow \"of N calls\".";
+    Arguments = "the log does not hold the exact arguments",
+    Label = "the log does not tell the start of the run",
+    UnknownCapability = "no tool of that name was known",
+    ContractRefused = "the contract of the tool cannot be applied",
+    Checks = "more checks spoke than the log records",
 }
 
 /// The verdict of a draft on a call, with the rule or reason that it comes from.

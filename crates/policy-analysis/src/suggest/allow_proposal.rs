@@ -24,25 +24,11 @@ pub enum AllowScope {
     Tool,
 }
 
-impl AllowScope {
-    /// All scopes, the narrowest first.
-    pub const ALL: [Self; 3] = [Self::Same, Self::Similar, Self::Tool];
-
-    /// The keyword.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Similar => "similar",
-            Self::Tool => "tool",
-        }
-    }
-
-    /// Parses the keyword.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|width| width.as_str() == word)
-    }
+weaver_types::words! {
+    AllowScope: "The keyword.",
+    all "All scopes, the narrowest first.",
+    parse "Parses the keyword.";
+    Same = "same", Similar = "similar", Tool = "tool",
 }
 
 /// What would allow a stopped call.

@@ -40,22 +40,16 @@ pub enum ExclusionReason {
     UnknownTool,
 }
 
-impl ExclusionReason {
-    /// The reason as text, to follow "N calls".
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tainted => "that information flow spoke against",
-            Self::Denied => "denied by a rule or a person, or of a tool that does not exist",
-            Self::Held => "held by a rule or signal, or sent back",
-            Self::OnceAfterUntrusted => "that wrote after untrusted data, in one run alone",
-            Self::NotSuccessful => "that did not succeed",
-            Self::ArgumentsUnknown => "of which the log does not hold the exact arguments",
-            Self::SensitivePlace => "that touched keys, start-up files or the system",
-            Self::NoPattern => "whose values no pattern covers",
-            Self::UnknownTool => "of tools that are not known",
-        }
-    }
+weaver_types::words! { ExclusionReason: "The reason as text, to follow \"N calls\".";
+    Tainted = "that information flow spoke against",
+    Denied = "denied by a rule or a person, or of a tool that does not exist",
+    Held = "held by a rule or signal, or sent back",
+    OnceAfterUntrusted = "that wrote after untrusted data, in one run alone",
+    NotSuccessful = "that did not succeed",
+    ArgumentsUnknown = "of which the log does not hold the exact arguments",
+    SensitivePlace = "that touched keys, start-up files or the system",
+    NoPattern = "whose values no pattern covers",
+    UnknownTool = "of tools that are not known",
 }
 
 /// One call that is used as evidence.

@@ -1,17 +1,16 @@
 //! Finds a small set of folders that covers a set of paths.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use weaver_policy::Pattern;
+
+use crate::propose::sensitive_paths;
 
 /// The maximum number of folders in one pattern.
 const MAX_FOLDERS: usize = 4;
 /// The minimum number of components of an absolute folder, which excludes `/` and `/home/ana`.
 const MIN_COMPONENTS: usize = 3;
-/// Path components for keys, settings and start-up files.
-const SENSITIVE_COMPONENTS: [&str; 22] = [
-    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".weaver", ".config", ".local", ".git",
-    ".npmrc", ".pypirc", ".netrc", ".env", ".bashrc", ".bash_profile", ".profile", ".zshrc",
-    ".zshenv", ".vscode", ".claude", ".cursor",
-];
 /// Top-level system folders.
 const SYSTEM_ROOTS: [&str; 14] = [
     "etc", "usr", "bin", "sbin", "boot", "dev", "proc", "sys", "lib", "lib64", "root", "System",
@@ -31,11 +30,17 @@ fn path_components(path: &str) -> Option<Vec<&str>> {
 /// Whether suggestions must never open this path.
 pub(super) fn is_sensitive(path: &str) -> bool {
     let Some(steps) = path_components(path) else { return true };
-    let hidden = |step: &str| SENSITIVE_COMPONENTS.contains(&step) || step.starts_with(".env");
     let system =
         path.starts_with('/') && steps.first().is_some_and(|first| SYSTEM_ROOTS.contains(first));
-    system || steps.iter().any(|step| hidden(step))
+    let rooted = format!("/{}", steps.join("/"));
+    system || SENSITIVE_ANYWHERE.iter().any(|pattern| pattern.matches(&rooted))
 }
+
+/// What the proposer holds to be sensitive below any folder: keys, settings and start-up files.
+static SENSITIVE_ANYWHERE: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+    let patterns = sensitive_paths(&[]).into_iter();
+    patterns.filter(|pattern| pattern.as_str().starts_with("*/")).collect()
+});
 
 /// Whether a path is relative or absolute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -161,10 +166,15 @@ mod tests {
             "/home/ana/work/.git/hooks/pre-commit",
             "/home/ana/work/../.ssh/x",
             "~/.bashrc",
+            "work/.mcp.json",
+            "/home/ana/.cargo/config.toml",
+            "/home/ana/./.zshenv",
         ] {
             assert!(is_sensitive(path), "{path}");
         }
-        for path in ["/home/ana/work/a.md", "work/etc/a", "/home/ana/work/.github/x.yml"] {
+        for path in
+            ["/home/ana/work/a.md", "work/etc/a", "lib/a.rs", "/home/ana/work/.github/x.yml"]
+        {
             assert!(!is_sensitive(path), "{path}");
         }
     }

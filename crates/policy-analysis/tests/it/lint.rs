@@ -214,7 +214,7 @@ fn the_baseline_has_nothing_hardly_meant() {
 #[test]
 fn what_is_not_enforced_is_reported() {
     let second = |body: &str| {
-        let text = format!("kind = \"policy\"\nformat = 2\nid = \"t\"\nversion = 1\n{body}");
+        let text = format!("kind = \"policy\"\nformat = 1\nid = \"t\"\nversion = 1\n{body}");
         let empty = |kind| format!("kind = \"{kind}\"\nformat = 1\nid = \"t\"\nversion = 1\n");
         let (contracts, keys) = (empty("contracts"), empty("keys"));
         let source = weaver_policy::DocumentSource::unsigned;

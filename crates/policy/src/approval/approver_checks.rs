@@ -71,6 +71,12 @@ pub(super) fn require_valid_key(
 }
 
 impl Approver {
+    /// Whether this person meets every per-person requirement of `authority`.
+    #[must_use]
+    pub fn has_authority(&self, authority: &ApprovalAuthority) -> bool {
+        require_authority(self, authority).is_ok()
+    }
+
     /// Checks everything about an answer that is known before it is signed: whether this person,
     /// under this name, may answer the request now.
     ///
@@ -98,20 +104,28 @@ pub(super) fn require_authority(
     approver: &Approver,
     authority: &ApprovalAuthority,
 ) -> Result<(), Rejection> {
-    if authority.min_trust.is_some_and(|minimum| approver.trust < minimum) {
-        return Err(Rejection::Trust);
+    match REQUIREMENTS.iter().find(|(is_met, _)| !is_met(approver, authority)) {
+        None => Ok(()),
+        Some((_, rejection)) => Err(rejection(authority)),
     }
-    if authority.clearance.is_some_and(|minimum| approver.clearance < minimum) {
-        return Err(Rejection::Clearance);
-    }
-    if !authority.scopes.is_subset(&approver.scopes) {
-        return Err(Rejection::Scope);
-    }
-    if !authority.admits_roles(&approver.roles) {
-        return Err(Rejection::missing_role(authority));
-    }
-    Ok(())
 }
+
+/// What an authority requires of each person, and the rejection of who does not meet it.
+type Requirement = (fn(&Approver, &ApprovalAuthority) -> bool, fn(&ApprovalAuthority) -> Rejection);
+
+/// All that an authority requires of each person.
+pub(super) const REQUIREMENTS: [Requirement; 4] = [
+    (
+        |who, authority| authority.min_trust.is_none_or(|least| who.trust >= least),
+        |_| Rejection::Trust,
+    ),
+    (
+        |who, authority| authority.clearance.is_none_or(|least| who.clearance >= least),
+        |_| Rejection::Clearance,
+    ),
+    (|who, authority| authority.scopes.is_subset(&who.scopes), |_| Rejection::Scope),
+    (|who, authority| authority.admits_roles(&who.roles), Rejection::missing_role),
+];
 
 /// Whether the named person is the requester, who must never approve their own request.
 pub(super) fn is_requester(

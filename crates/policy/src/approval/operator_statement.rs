@@ -83,7 +83,7 @@ pub struct OperatorStatement {
     /// The format version: 1.
     pub v: u64,
     /// The confirmation or revocation.
-    pub word: OperatorAction,
+    pub action: OperatorAction,
     /// The log that it is addressed to.
     pub log: LogId,
     /// The person, as the keys document names them.
@@ -99,7 +99,7 @@ pub struct OperatorStatement {
 #[serde(deny_unknown_fields)]
 pub struct SignedOperatorStatement {
     /// The statement.
-    pub operator_word: OperatorStatement,
+    pub operator_statement: OperatorStatement,
     /// Its signature.
     pub envelope: Envelope,
 }
@@ -110,7 +110,7 @@ impl OperatorStatement {
     /// # Errors
     /// [`CanonicalError`], for a time beyond ±2^53.
     pub fn signed_digest(&self) -> Result<Digest, CanonicalError> {
-        Ok(DocumentKind::OperatorWord.digest(&canonical::serialize(self, Profile::Record)?))
+        Ok(DocumentKind::OperatorStatement.digest(&canonical::serialize(self, Profile::Record)?))
     }
 
     /// Signs the statement, which gives the content of a file for the inbox.
@@ -119,8 +119,9 @@ impl OperatorStatement {
     /// [`SignatureError`], for a time beyond ±2^53.
     pub fn sign(self, key: &SigningKey) -> Result<SignedOperatorStatement, SignatureError> {
         let (digest, at) = (self.signed_digest()?, self.at.micros());
-        let envelope = Envelope::sign(DocumentKind::OperatorWord, digest, key_id(key)?, key, at)?;
-        Ok(SignedOperatorStatement { operator_word: self, envelope })
+        let envelope =
+            Envelope::sign(DocumentKind::OperatorStatement, digest, key_id(key)?, key, at)?;
+        Ok(SignedOperatorStatement { operator_statement: self, envelope })
     }
 }
 
@@ -136,7 +137,7 @@ pub fn verify_operator_statement(
     received: ReceiptTime,
     is_known: impl FnOnce(&Digest) -> bool,
 ) -> Result<Digest, Rejection> {
-    let statement = &signed.operator_word;
+    let statement = &signed.operator_statement;
     if statement.v != APPROVAL_VERSION {
         return Err(Rejection::malformed("its version is not 1"));
     }
@@ -148,11 +149,11 @@ pub fn verify_operator_statement(
     let digest = statement.signed_digest().map_err(Rejection::invalid_signature)?;
     signed
         .envelope
-        .verify(DocumentKind::OperatorWord, digest, &key.key)
+        .verify(DocumentKind::OperatorStatement, digest, &key.key)
         .map_err(Rejection::invalid_signature)?;
     if signed.envelope.signed_at() != statement.at.micros() {
         return Err(Rejection::invalid_signature(
-            "the signature and the word bear different dates",
+            "the signature and the statement bear different dates",
         ));
     }
     require_valid_key(keys, key, statement.at, received.now)?;

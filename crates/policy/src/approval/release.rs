@@ -237,7 +237,10 @@ fn authority_within(required: &ApprovalAuthority, granted: &ApprovalAuthority) -
         && required.clearance <= granted.clearance
         && required.scopes.is_subset(&granted.scopes)
         // A smaller set of alternative roles is the stricter requirement.
-        && required.roles.iter().all(|set| granted.roles.iter().any(|keys_of_approver| keys_of_approver.is_subset(set)))
+        && required
+            .roles
+            .iter()
+            .all(|set| granted.roles.iter().any(|narrower| narrower.is_subset(set)))
         && required_quorum(required) <= required_quorum(granted)
 }
 

@@ -15,7 +15,7 @@ pub const MAX_SIGNED_FILE_BYTES: usize = 256 * 1024;
 const MAX_ENVELOPES: usize = 16;
 
 /// One signed file, parsed but not verified: a JSON object with the statement under its name
-/// (`resolution`, `standing` or `operator_word`) and the signature under `envelope`. A standing
+/// (`resolution`, `standing` or `operator_statement`) and the signature under `envelope`. A standing
 /// approval has a list of signatures under `envelopes`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -33,7 +33,7 @@ pub enum SignedFile {
 struct SignedFileJson {
     resolution: Option<Value>,
     standing: Option<Value>,
-    operator_word: Option<Value>,
+    operator_statement: Option<Value>,
     envelope: Option<Value>,
     envelopes: Option<Vec<Value>>,
 }
@@ -51,8 +51,9 @@ impl SignedFile {
         let value = canonical::parse(bytes, Profile::Foreign)
             .map_err(|error| Rejection::malformed(error.to_string()))?;
         let fields: SignedFileJson = from_json(value)?;
-        let SignedFileJson { resolution, standing, operator_word, envelope, envelopes } = fields;
-        match (resolution, standing, operator_word) {
+        let SignedFileJson { resolution, standing, operator_statement, envelope, envelopes } =
+            fields;
+        match (resolution, standing, operator_statement) {
             (Some(json), None, None) if envelopes.is_none() => {
                 let (resolution, envelope) = (parse_statement(json)?, parse_envelope(envelope)?);
                 Ok(Self::Resolution(SignedResolution { resolution, envelope }))
@@ -62,11 +63,15 @@ impl SignedFile {
                 Ok(Self::Standing(SignedStandingApproval { standing, envelopes }))
             }
             (None, None, Some(json)) if envelopes.is_none() => {
-                let (operator_word, envelope) = (parse_statement(json)?, parse_envelope(envelope)?);
-                Ok(Self::OperatorStatement(SignedOperatorStatement { operator_word, envelope }))
+                let (operator_statement, envelope) =
+                    (parse_statement(json)?, parse_envelope(envelope)?);
+                Ok(Self::OperatorStatement(SignedOperatorStatement {
+                    operator_statement,
+                    envelope,
+                }))
             }
             _ => Err(Rejection::malformed(
-                "it must hold one of `resolution`, `standing`, `operator_word` and its signature",
+                "it must hold one of `resolution`, `standing`, `operator_statement` and its signature",
             )),
         }
     }

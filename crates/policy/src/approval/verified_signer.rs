@@ -31,8 +31,8 @@ impl SignedFile {
                 (DocumentKind::Standing, signed.standing.signed_digest(), &signed.envelopes)
             }
             Self::OperatorStatement(signed) => (
-                DocumentKind::OperatorWord,
-                signed.operator_word.signed_digest(),
+                DocumentKind::OperatorStatement,
+                signed.operator_statement.signed_digest(),
                 std::slice::from_ref(&signed.envelope),
             ),
         };

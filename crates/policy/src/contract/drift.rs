@@ -36,17 +36,9 @@ pub enum DriftClass {
     AuthorityWidening,
 }
 
-impl DriftClass {
-    /// The stable text.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Documentation => "documentation",
-            Self::Compatible => "compatible",
-            Self::Breaking => "breaking",
-            Self::AuthorityWidening => "authority_widening",
-        }
-    }
+weaver_types::words! { DriftClass: "The stable text.";
+    Documentation = "documentation", Compatible = "compatible", Breaking = "breaking",
+    AuthorityWidening = "authority_widening",
 }
 
 /// One change.

@@ -24,13 +24,13 @@ pub(crate) fn apply_contract(
     } else {
         check_host_declaration(&draft, &resolved)?;
     }
-    let has_entry = draft.rung;
+    let declared_rung = draft.rung;
     apply_fields(&mut draft, &resolved)?;
     let effects_rung = draft.effects.rung();
     // The rung without the contract: that of the effects, or a higher one that host code declares.
     // A contract that goes below it must set `lower_rung` explicitly, so a typo cannot lower a
     // rung.
-    let from = has_entry.map_or(effects_rung, |has_entry| has_entry.max(effects_rung));
+    let from = declared_rung.map_or(effects_rung, |rung| rung.max(effects_rung));
     let to = draft.rung.unwrap_or(effects_rung);
     if to < from && !resolved.lower_rung {
         return Err(ContractError::Lowers { id: draft.id.to_string(), from, to });

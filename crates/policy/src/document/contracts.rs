@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use weaver_types::signature::DocumentKind;
 use weaver_types::{AllowedAgents, Effects, JsonPointer, RecordIdentity, Timestamp};
 
 use super::node::Node;
-use super::reader::{DocumentReader, excerpt};
+use super::reader::DocumentReader;
 use super::{arguments, header, preconditions, validate};
 use crate::contract::{Contract, Contracts, OutputLabel, VisibilityRule};
 
@@ -16,19 +15,12 @@ const CONTRACT: [&str; 21] = [
     "allowed_fields", "agents", "permissions", "upstream_digest", "records", "output", "clearance",
     "idempotent", "timeout_ms", "visible", "preconditions", "critical_arguments", "sends_to",
 ];
-const SHORTHANDS: [(&str, Effects); 5] = [
-    ("read_local", Effects::READ_LOCAL),
-    ("read_open", Effects::READ_OPEN),
-    ("write_local", Effects::WRITE_LOCAL),
-    ("write_open", Effects::WRITE_OPEN),
-    ("destructive", Effects::UNDECLARED),
-];
 
 /// Reads a contracts document.
 pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> Contracts {
     let mut out = Contracts::new("");
     let Some(root) = reader.root().section(reader, &KEYS) else { return out };
-    let header = header::read(reader, &root, DocumentKind::Contracts, now);
+    let header = header::read(reader, &root, now);
     (out.id, out.version, out.expires) = (header.id, header.version, header.expires);
     if let Some(node) = root.get("capabilities") {
         for (name, node) in node.entries(reader) {
@@ -89,17 +81,7 @@ fn effects(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Effects> 
         let world = section.required(reader, "world").and_then(|n| n.keyword(reader));
         return Some(Effects { impact: impact?, world: world? });
     }
-    let word = node.text(reader)?;
-    let found = SHORTHANDS.iter().find(|(name, _)| *name == word).map(|(_, effects)| *effects);
-    if found.is_none() {
-        let names = SHORTHANDS.map(|(name, _)| name);
-        let remedy = match weaver_text::suggest::nearest(word, names) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("write one of {}", names.join(", ")),
-        };
-        node.report(reader, "policy.word", format!("unknown word `{}`", excerpt(word)), remedy);
-    }
-    found
+    node.known_text(reader, &Effects::SHORTHANDS.map(|(name, _)| name), Effects::parse_shorthand)
 }
 
 fn agents(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<AllowedAgents> {

@@ -3,14 +3,12 @@
 use weaver_types::Timestamp;
 use weaver_types::signature::DocumentKind;
 
-use super::newest_format;
+use super::NEWEST_FORMAT;
 use super::node::Section;
 use super::reader::{DocumentReader, excerpt};
 
 /// The header of a document.
 pub(super) struct Header {
-    /// The format; `None` if it could not be read.
-    pub(super) format: Option<u64>,
     pub(super) id: String,
     pub(super) version: u64,
     pub(super) expires: Option<Timestamp>,
@@ -57,18 +55,15 @@ pub(super) fn check_kind(reader: &mut DocumentReader<'_>, wanted: DocumentKind) 
 pub(super) fn read(
     reader: &mut DocumentReader<'_>,
     root: &Section<'_>,
-    kind: DocumentKind,
     now: Option<Timestamp>,
 ) -> Header {
-    let newest = newest_format(kind);
-    let mut format = None;
-    if let Some(node) = root.required(reader, "format") {
-        format = node.number(reader, 1..=u64::from(u32::MAX));
-        if let Some(found) = format.filter(|found| *found > newest) {
-            let message = format!("form {found} is newer than {newest}");
-            let remedy = format!("use a release that reads form {found}");
-            node.report(reader, "policy.newer_format", message, remedy);
-        }
+    if let Some(node) = root.required(reader, "format")
+        && let Some(found) = node.number(reader, 1..=u64::from(u32::MAX))
+        && found > NEWEST_FORMAT
+    {
+        let message = format!("format {found} is newer than {NEWEST_FORMAT}");
+        let remedy = format!("use a release that reads format {found}");
+        node.report(reader, "policy.newer_format", message, remedy);
     }
     let id = root.required(reader, "id").and_then(|node| node.text(reader)).unwrap_or_default();
     let version =
@@ -87,5 +82,5 @@ pub(super) fn read(
         }
         Some(at)
     });
-    Header { format, id: id.to_owned(), version: version.unwrap_or(0), expires }
+    Header { id: id.to_owned(), version: version.unwrap_or(0), expires }
 }

@@ -33,7 +33,7 @@ pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> K
         signers: BTreeMap::new(),
     };
     let Some(root) = reader.root().section(reader, &KEYS) else { return out };
-    let header = header::read(reader, &root, DocumentKind::Keys, now);
+    let header = header::read(reader, &root, now);
     (out.id, out.version, out.expires) = (header.id, header.version, header.expires);
     let mut owners = KeyOwners::new();
     for (name, node) in root.get("approvers").map(|n| n.entries(reader)).unwrap_or_default() {

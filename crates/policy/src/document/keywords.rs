@@ -19,6 +19,14 @@ use crate::provenance::ValueOrigin;
 use crate::rate_limit::LimitKey;
 use crate::time_window::Weekday;
 
+/// What to write instead of an unknown word.
+pub(super) fn remedy_among(word: &str, known: &[&str]) -> String {
+    match nearest(word, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("write one of {}", known.join(", ")),
+    }
+}
+
 impl Node<'_> {
     /// A keyword of the type.
     pub(super) fn keyword<T: Keywords + DeserializeOwned>(
@@ -31,7 +39,7 @@ impl Node<'_> {
     }
 
     /// What `read` makes of the text, which is one of `known`.
-    fn known_text<T>(
+    pub(super) fn known_text<T>(
         &self,
         reader: &mut DocumentReader<'_>,
         known: &[&str],
@@ -40,11 +48,8 @@ impl Node<'_> {
         let text = self.text(reader)?;
         let found = read(text);
         if found.is_none() {
-            let remedy = match nearest(text, known.iter().copied()) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("write one of {}", known.join(", ")),
-            };
-            self.report(reader, "policy.word", format!("unknown word `{}`", excerpt(text)), remedy);
+            let message = format!("unknown word `{}`", excerpt(text));
+            self.report(reader, "policy.word", message, remedy_among(text, known));
         }
         found
     }

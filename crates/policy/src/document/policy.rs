@@ -1,6 +1,5 @@
 //! Reads the policy document.
 
-use weaver_types::signature::DocumentKind;
 use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
 use super::node::Node;
@@ -21,7 +20,7 @@ const MAX_LIST_PATTERNS: usize = 1_000;
 pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> Policy {
     let mut policy = Policy::new("");
     let Some(root) = reader.root().section(reader, &KEYS) else { return policy };
-    let header = header::read(reader, &root, DocumentKind::Policy, now);
+    let header = header::read(reader, &root, now);
     (policy.id, policy.version, policy.expires) = (header.id, header.version, header.expires);
     if let Some(node) = root.get("principals") {
         for (name, node) in node.entries(reader) {
@@ -77,19 +76,11 @@ pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> P
     }
     let enforcement = root.get("contract_enforcement").and_then(|n| n.keyword(reader));
     policy.contract_enforcement = enforcement.unwrap_or_default();
-    let said = root.get("enforcement");
-    let enforcement = said.as_ref().and_then(|n| n.keyword(reader));
+    let enforcement = root.get("enforcement").and_then(|n| n.keyword(reader));
     policy.enforcement = enforcement.unwrap_or_default();
     policy.signals = root.get("signals").map(|n| limits::signals(reader, &n)).unwrap_or_default();
     policy.approvals =
         root.get("approvals").map(|n| limits::approvals(reader, &n)).unwrap_or_default();
-    if header.format == Some(1) && (said.is_some() || policy.uses_enforcement()) {
-        let node = said.or_else(|| root.get("format"));
-        let message = "`enforcement` is known from form 2 on, and this document has `format = 1`";
-        if let Some(node) = node {
-            node.report(reader, "policy.older_format", message, "write `format = 2`");
-        }
-    }
     validate::report_problems(reader, validate::policy_problems(&policy));
     policy
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use weaver_types::{PathSource, Precondition};
 
 use super::arguments::pointer;
+use super::keywords::remedy_among;
 use super::node::{Node, Section};
 use super::reader::{DocumentReader, excerpt};
 
@@ -41,10 +42,7 @@ fn precondition(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Prec
             Some(Precondition::HttpEtag { url: url_template(reader, &section)? })
         }
         other => {
-            let remedy = match weaver_text::suggest::nearest(other, CHECKS) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("write one of {}", CHECKS.join(", ")),
-            };
+            let remedy = remedy_among(other, &CHECKS);
             let message = format!("unknown check `{}`", excerpt(other));
             check.report(reader, "policy.word", message, remedy);
             None

@@ -3,6 +3,7 @@
 use weaver_types::ReasonCode;
 
 use super::authority;
+use super::keywords::remedy_among;
 use super::matches::{attribute_patterns, matches, name_condition, report_empty_table};
 use super::node::Node;
 use super::reader::{DocumentReader, excerpt};
@@ -56,11 +57,7 @@ fn code(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<ReasonCode> 
     let word = node.text(reader)?;
     let found = DENY_RULE_CODES.iter().map(|(code, _)| *code).find(|code| code.as_str() == word);
     if found.is_none() {
-        let names = DENY_RULE_CODES.map(|(code, _)| code.as_str());
-        let remedy = match weaver_text::suggest::nearest(word, names) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("write one of {}", names.join(", ")),
-        };
+        let remedy = remedy_among(word, &DENY_RULE_CODES.map(|(code, _)| code.as_str()));
         let message = format!("unknown code `{}`", excerpt(word));
         node.report(reader, "policy.word", message, remedy);
     }

@@ -52,17 +52,9 @@ pub enum BeliefOrigin {
     ExternalDocument,
 }
 
-impl BeliefOrigin {
-    /// The word used in documents and events.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::TrustedTool => "trusted_tool",
-            Self::Inference => "inference",
-            Self::ExternalDocument => "external_document",
-        }
-    }
+weaver_types::words! { BeliefOrigin: "The word used in documents and events.";
+    User = "user", TrustedTool = "trusted_tool", Inference = "inference",
+    ExternalDocument = "external_document",
 }
 
 /// One belief.

@@ -2,7 +2,7 @@
 //! documents.
 
 use super::belief::{Belief, BeliefOrigin, Confidence};
-use super::call_context::{CallContext, FinishedCall};
+use super::call_context::CallContext;
 use super::dependencies::BeliefDependencies;
 use super::signal_source::{SignalError, SignalSource};
 use super::{Severity, Signal, SignalKind, SignalSubject};
@@ -54,8 +54,6 @@ impl SignalSource for WeakBeliefSource {
         "belief-floor"
     }
 
-    fn observe(&self, _: &FinishedCall<'_>) {}
-
     fn signals(&self, context: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         let weak = first_doubtful_belief(context.dependencies, |b| b.is_weak(self.floor), "weak");
         let signal = |DoubtfulBelief { subject, detail }| Signal {
@@ -89,8 +87,6 @@ impl SignalSource for LowConfidenceSentinel {
         "low-confidence-action"
     }
 
-    fn observe(&self, _: &FinishedCall<'_>) {}
-
     fn signals(&self, context: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         let guess = |belief: &Belief| belief.confidence < self.floor;
         Ok(alert(
@@ -111,8 +107,6 @@ impl SignalSource for MemoryOriginSentinel {
     fn name(&self) -> &str {
         "suspicious-memory-origin"
     }
-
-    fn observe(&self, _: &FinishedCall<'_>) {}
 
     fn signals(&self, context: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         let planted = |belief: &Belief| belief.origin == BeliefOrigin::ExternalDocument;

@@ -8,7 +8,7 @@ use super::belief_ids::BeliefClass;
 use super::calibration::{
     Calibration, CalibrationSample, CalibrationThresholds, Calibrator, ClassOutcomes,
 };
-use super::call_context::{CallContext, FinishedCall};
+use super::call_context::CallContext;
 use super::signal_source::{SignalError, SignalSource};
 use super::{Severity, Signal, SignalKind, SignalSubject};
 
@@ -61,8 +61,6 @@ impl SignalSource for CalibrationSource {
     fn name(&self) -> &str {
         "calibration-flags"
     }
-
-    fn observe(&self, _: &FinishedCall<'_>) {}
 
     fn signals(&self, context: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         let calibrator = self.calibrator.lock().map_err(|_| SignalError::Poisoned)?;

@@ -39,8 +39,9 @@ pub trait SignalSource: Send + Sync {
     /// The name of the source in decisions and events.
     fn name(&self) -> &str;
 
-    /// Observes a finished call. The next [`SignalSource::signals`] reports a failure.
-    fn observe(&self, finished_call: &FinishedCall<'_>);
+    /// Observes a finished call. The next [`SignalSource::signals`] reports a failure. A source that
+    /// learns nothing from calls leaves this out.
+    fn observe(&self, _finished_call: &FinishedCall<'_>) {}
 
     /// The signals about this call; empty if there are none.
     ///

@@ -147,7 +147,7 @@ fn attacks() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         (
             "an operator's word as a resolution",
             "signature_invalid",
-            forged("alice", ALICE, &alice, DocumentKind::OperatorWord),
+            forged("alice", ALICE, &alice, DocumentKind::OperatorStatement),
         ),
         (
             "a standing approval as a resolution",

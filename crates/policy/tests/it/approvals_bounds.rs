@@ -64,8 +64,9 @@ fn a_statement_stands_beside_its_own_kind_of_signature_alone() {
     let file = grant(&request(1), "alice", ALICE).to_json().unwrap();
     let file: Value = serde_json::from_slice(&file).unwrap();
     let envelope = file["envelope"].clone();
-    let one_of = "it must hold one of `resolution`, `standing`, `operator_word` and its signature";
-    for name in ["resolution", "standing", "operator_word"] {
+    let one_of =
+        "it must hold one of `resolution`, `standing`, `operator_statement` and its signature";
+    for name in ["resolution", "standing", "operator_statement"] {
         let both = json!({
             name: file["resolution"], "envelope": envelope, "envelopes": [envelope],
         });

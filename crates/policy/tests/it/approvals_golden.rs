@@ -42,7 +42,9 @@ fn forms() -> Value {
         verify_standing_approval(&keys(), &log(), &signed, &bounds, ReceiptTime::at(NOW)).unwrap();
     let word = OperatorStatement {
         v: APPROVAL_VERSION,
-        word: OperatorAction::RevokeRequest { request: ApprovalRequestId::parse("apr_1").unwrap() },
+        action: OperatorAction::RevokeRequest {
+            request: ApprovalRequestId::parse("apr_1").unwrap(),
+        },
         log: log(),
         approver: "operator".to_owned(),
         at: NOW,
@@ -60,8 +62,8 @@ fn forms() -> Value {
         "standing": value(&signed.to_json().unwrap()),
         "standing_digest": signed.standing.signed_digest().unwrap(),
         "standing_use": serde_json::to_value(&used).unwrap(),
-        "operator_word": value(&word.clone().sign(&key(OPERATOR)).unwrap().to_json().unwrap()),
-        "operator_word_digest": word.signed_digest().unwrap(),
+        "operator_statement": value(&word.clone().sign(&key(OPERATOR)).unwrap().to_json().unwrap()),
+        "operator_statement_digest": word.signed_digest().unwrap(),
     })
 }
 
@@ -72,7 +74,7 @@ fn the_forms_of_version_1_are_as_they_were() {
     for (name, form) in forms.as_object().unwrap() {
         assert_eq!(form, &golden[name], "{name} is now:\n{forms:#}");
     }
-    for name in ["resolution", "standing", "operator_word"] {
+    for name in ["resolution", "standing", "operator_statement"] {
         assert!(SignedFile::parse(golden[name].to_string().as_bytes()).is_ok(), "{name}");
     }
     let state: weaver_policy::approval::ApprovalState =

@@ -14,7 +14,14 @@ use crate::support::NOW;
 
 fn word(word: OperatorAction, approver: &str) -> OperatorStatement {
     let approver = approver.to_owned();
-    OperatorStatement { v: APPROVAL_VERSION, word, log: log(), approver, at: NOW, nonce: nonce(3) }
+    OperatorStatement {
+        v: APPROVAL_VERSION,
+        action: word,
+        log: log(),
+        approver,
+        at: NOW,
+        nonce: nonce(3),
+    }
 }
 
 fn words() -> [OperatorAction; 5] {
@@ -101,9 +108,9 @@ fn a_changed_word_is_refused() {
     let honest = file(word(words()[2].clone(), "operator"), OPERATOR);
     let wire: Value = serde_json::from_slice(&honest).unwrap();
     for (place, value) in [
-        ("/operator_word/word/revoke_request/request", json!("apr_2")),
-        ("/operator_word/nonce", json!(nonce(4))),
-        ("/operator_word/at", json!(NOW.micros() + 1)),
+        ("/operator_statement/action/revoke_request/request", json!("apr_2")),
+        ("/operator_statement/nonce", json!(nonce(4))),
+        ("/operator_statement/at", json!(NOW.micros() + 1)),
         ("/envelope/signed_at", json!(NOW.micros() + 1)),
         ("/envelope/kind", json!("resolution")),
         ("/envelope/alg", json!("rsa")),

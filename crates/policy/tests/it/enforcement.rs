@@ -1,37 +1,22 @@
 //! What a policy that observes enforces, and what it says that it would have done.
 
-use proptest::prelude::*;
 use serde_json::json;
 use weaver_policy::{
-    Contracts, DocumentSource, Effect, Pattern, Policy, PolicySet, RateLimitWindows, Rule,
-    RuleEnforcement, document_digest,
+    Contracts, Effect, Pattern, Policy, PolicySet, RateLimitWindows, Rule, RuleEnforcement,
+    document_digest,
 };
 use weaver_types::signature::DocumentKind;
 use weaver_types::{
-    Capability, CheckKind, Confidentiality, Decision, Effects, Integrity, Label, MaskedValue,
-    Operation, ReasonCode, Rung, SafetyMode, SinkKind, ValueFamily, Verdict,
+    Capability, Confidentiality, Decision, Effects, Integrity, Label, MaskedValue, Operation,
+    ReasonCode, Rung, SafetyMode, SinkKind, ValueFamily, Verdict,
 };
 
-use crate::oracle::{any_case, any_policy};
 use crate::support::{Case, draft, head, host, load, set};
 
 const ALLOW_ALL: &str = "[[rules]]\nname = \"all\"\nmatch = {}\neffect = \"allow\"\n";
 
-fn second_form(policy: &str) -> PolicySet {
-    let text = head("policy").replace("format = 1", "format = 2") + policy;
-    let contracts = head("contracts");
-    let keys = head("keys");
-    let sources = weaver_policy::DocumentSources {
-        policy: DocumentSource::unsigned("policy.toml", &text),
-        contracts: DocumentSource::unsigned("contracts.toml", &contracts),
-        keys: DocumentSource::unsigned("keys.toml", &keys),
-    };
-    PolicySet::load_unsigned_development(&sources, crate::support::NOW)
-        .unwrap_or_else(|error| panic!("{error}"))
-}
-
 fn observing(rules: &str) -> PolicySet {
-    second_form(&format!("enforcement = \"observe\"\n{rules}"))
+    set(&format!("enforcement = \"observe\"\n{rules}"), "")
 }
 
 fn would_have(decision: &Decision) -> (Verdict, ReasonCode) {
@@ -46,12 +31,6 @@ fn on_rung(rung: Rung) -> Case {
 }
 
 /// The same policy, enforced by nobody.
-fn relaxed(set: &PolicySet) -> PolicySet {
-    let mut policy = set.policy().clone();
-    policy.enforcement = RuleEnforcement::Observe;
-    PolicySet::from_code(policy, Contracts::new("t")).unwrap()
-}
-
 #[test]
 fn a_policy_that_observes_lets_through_what_it_would_have_denied_or_held() {
     let set = observing("");
@@ -77,7 +56,7 @@ fn a_policy_that_observes_lets_through_what_it_would_have_denied_or_held() {
 #[test]
 fn a_policy_that_enforces_says_nothing_of_what_would_have_been() {
     assert_eq!(on_rung(Rung::L4).decide(&set(ALLOW_ALL, "")).would_have(), None);
-    assert_eq!(on_rung(Rung::L4).decide(&second_form(ALLOW_ALL)).would_have(), None);
+    assert_eq!(on_rung(Rung::L4).decide(&set(ALLOW_ALL, "")).would_have(), None);
 }
 
 #[test]
@@ -145,7 +124,7 @@ fn an_observed_rule_neither_stops_nor_allows() {
         )
     };
     let answer = |rules: String| {
-        let decision = Case::new(host("x", Effects::READ_LOCAL), &[]).decide(&second_form(&rules));
+        let decision = Case::new(host("x", Effects::READ_LOCAL), &[]).decide(&set(&rules, ""));
         let would = decision.would_have().map_or(decision.verdict(), Decision::verdict);
         (decision.verdict(), would)
     };
@@ -168,7 +147,7 @@ fn only_what_would_have_stopped_a_call_is_recorded_of_a_rule_that_observes() {
         )
     };
     let recorded = |rules: &str| {
-        let decision = Case::new(host("x", Effects::READ_LOCAL), &[]).decide(&second_form(rules));
+        let decision = Case::new(host("x", Effects::READ_LOCAL), &[]).decide(&set(rules, ""));
         let all = decision.check_results().iter();
         let not_enforced = all.filter(|one| one.reason == ReasonCode::NotEnforced);
         not_enforced.map(|one| one.detail.clone()).collect::<Vec<_>>()
@@ -214,34 +193,8 @@ fn a_limit_is_recorded_and_not_enforced() {
 }
 
 #[test]
-fn the_first_form_knows_no_enforcement() {
-    for body in [
-        "enforcement = \"observe\"\n",
-        "enforcement = \"enforce\"\n",
-        "[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"deny\"\nenforcement = \"observe\"\n",
-    ] {
-        let error = load(body, "", "").unwrap_err();
-        assert_eq!(error.findings().len(), 1, "{error}");
-        assert_eq!(error.findings()[0].code, "policy.older_format", "{error}");
-    }
-    // Only policies have a second form.
-    let newer = |kind: &str| head(kind).replace("format = 1", "format = 2");
-    for (kind, is_read) in [("policy", true), ("contracts", false), ("keys", false)] {
-        let texts = ["policy", "contracts", "keys"]
-            .map(|one| if one == kind { newer(one) } else { head(one) });
-        let sources = weaver_policy::DocumentSources {
-            policy: DocumentSource::unsigned("p", &texts[0]),
-            contracts: DocumentSource::unsigned("c", &texts[1]),
-            keys: DocumentSource::unsigned("k", &texts[2]),
-        };
-        let read = PolicySet::load_unsigned_development(&sources, crate::support::NOW);
-        assert_eq!(read.is_ok(), is_read, "{kind}");
-    }
-}
-
-#[test]
 fn what_is_signed_covers_the_enforcement() {
-    let text = head("policy").replace("format = 1", "format = 2");
+    let text = head("policy");
     let digest =
         |more: &str| document_digest(DocumentKind::Policy, &format!("{text}{more}")).unwrap();
     assert_ne!(digest("enforcement = \"observe\"\n"), digest("enforcement = \"enforce\"\n"));
@@ -264,76 +217,6 @@ fn the_notice_names_what_is_not_enforced() {
 }
 
 /// The checks that hold under every policy.
-fn always_holds(check: CheckKind) -> bool {
-    matches!(
-        check,
-        CheckKind::Prohibited
-            | CheckKind::Mode
-            | CheckKind::Contract
-            | CheckKind::Precondition
-            | CheckKind::System
-    )
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
-    #[test]
-    fn observing_records_the_decision_that_enforcing_makes(
-        policy in any_policy(),
-        case in any_case(),
-    ) {
-        let enforced = case.decide(&policy);
-        let observed = case.decide(&relaxed(&policy));
-        let would = observed.would_have().unwrap();
-        prop_assert_eq!(would.verdict(), enforced.verdict());
-        prop_assert_eq!(would.check_results(), enforced.check_results());
-        prop_assert_eq!(observed.constraints(), enforced.constraints());
-        let holds = enforced.obstacles().filter(|said| always_holds(said.check));
-        let strictest = holds.map(|said| said.verdict).max().unwrap_or(Verdict::Allow);
-        prop_assert_eq!(observed.verdict(), strictest);
-    }
-
-    #[test]
-    fn nothing_frees_l5(policy in any_policy(), case in any_case()) {
-        if case.capability.rung() == Rung::L5 {
-            prop_assert_eq!(case.decide(&relaxed(&policy)).verdict(), Verdict::Deny);
-        }
-    }
-
-    #[test]
-    fn a_stricter_word_joins_both(policy in any_policy(), case in any_case()) {
-        let said = weaver_types::CheckResult::new(
-            CheckKind::System, Verdict::Deny, ReasonCode::LedgerUnavailable, "it is full");
-        let decision = case.decide(&relaxed(&policy)).joined_with(said);
-        prop_assert_eq!(decision.verdict(), Verdict::Deny);
-        prop_assert_eq!(decision.would_have().unwrap().verdict(), Verdict::Deny);
-    }
-
-    /// Observing some rules is to enforce the others alone.
-    #[test]
-    fn observed_rules_are_as_if_they_were_not_there(
-        policy in any_policy(),
-        case in any_case(),
-        observed in any::<u8>(),
-    ) {
-        let mut some = policy.policy().clone();
-        for (place, rule) in some.rules.iter_mut().enumerate() {
-            if observed & (1 << (place % 8)) != 0 {
-                rule.enforcement = Some(RuleEnforcement::Observe);
-            }
-        }
-        let mut rest = some.clone();
-        rest.rules.retain(|rule| rule.enforcement.is_none());
-        let set = |policy| PolicySet::from_code(policy, Contracts::new("t")).unwrap();
-        let (some, rest) = (case.decide(&set(some)), case.decide(&set(rest)));
-        prop_assert_eq!(some.verdict(), rest.verdict());
-        if let Some(would) = some.would_have() {
-            prop_assert_eq!(would.verdict(), case.decide(&policy).verdict());
-        }
-    }
-}
-
 #[test]
 fn a_view_is_observed_too() {
     let mut case = Case::new(host("x", Effects::READ_LOCAL), &[]);

@@ -1,11 +1,9 @@
 //! What no rule can weaken, and the run modes.
 
-use proptest::prelude::*;
 use weaver_types::{
-    Effects, Impact, Operation, ReasonCode, Remedy, ResponseMode, Rung, SafetyMode, Verdict, World,
+    Effects, Operation, ReasonCode, Remedy, ResponseMode, Rung, SafetyMode, Verdict,
 };
 
-use crate::oracle::{any_case, any_policy};
 use crate::support::{Case, draft, host, set};
 
 const ALLOW_ALL: &str = "[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"allow\"\n";
@@ -88,31 +86,4 @@ fn strict_shows_handles_and_summaries_of_them() {
     };
     assert_eq!(shown(Operation::Invoke), Some(ResponseMode::HandleOnly));
     assert_eq!(shown(Operation::View), Some(ResponseMode::Summary));
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
-    #[test]
-    fn no_rule_set_weakens_the_floor(policy in any_policy(), case in any_case()) {
-        let decision = case.decide(&policy);
-        let capability = &case.capability;
-        if capability.rung() == Rung::L5 {
-            prop_assert_eq!(decision.verdict(), Verdict::Deny);
-        }
-        if capability.rung() == Rung::L4 && case.operation == Operation::Invoke {
-            prop_assert!(decision.verdict() >= Verdict::Hold);
-        }
-        let local = Effects { impact: Impact::Read, world: World::Closed };
-        if case.mode != SafetyMode::Normal && capability.spec().effects != local {
-            prop_assert_eq!(decision.verdict(), Verdict::Deny);
-        }
-    }
-
-    #[test]
-    fn what_is_allowed_is_visible(policy in any_policy(), case in any_case()) {
-        if case.decide(&policy).is_allowed() {
-            prop_assert!(policy.is_visible(&case.principal, &case.capability));
-        }
-    }
 }

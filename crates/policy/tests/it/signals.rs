@@ -21,7 +21,6 @@ use weaver_types::{
     ReasonCode, Remedy, RunId, Rung, Verdict,
 };
 
-use crate::oracle::{any_case, any_policy};
 use crate::support::{Case, draft, host, set};
 
 const RULES: &str = r#"
@@ -707,31 +706,6 @@ fn any_table() -> impl Strategy<Value = SignalTable> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
-
-    #[test]
-    fn adding_a_signal_never_loosens(
-        set in any_policy(), case in any_case(), before in vec(any_signal(), 0..40),
-        more in any_signal(), fails in any::<bool>(),
-    ) {
-        let before = SignalReport::from_signals(before);
-        let mut after = before.clone().with_signal(more);
-        if fails {
-            after = after.with_failure("f", &SignalError::Poisoned);
-        }
-        let bare = case.decide(&set);
-        let one = case.clone().signalled(&before).decide(&set);
-        let two = case.signalled(&after).decide(&set);
-        prop_assert!(bare.verdict() <= one.verdict());
-        prop_assert!(one.verdict() <= two.verdict());
-        let failure = |c: &CheckResult| c.reason == ReasonCode::SignalUnavailable;
-        let spoke = two.check_results().iter().any(failure);
-        prop_assert!(!spoke || (fails && two.verdict() >= Verdict::Hold));
-        // Whatever was said without signals is still said, except that a denial asks for nothing.
-        let asks = |c: &&CheckResult| c.reason != ReasonCode::ArgumentsRequired;
-        for said in bare.check_results().iter().filter(asks) {
-            prop_assert!(two.check_results().contains(said));
-        }
-    }
 
     #[test]
     fn signals_speak_for_themselves_and_only_tighten(

@@ -73,8 +73,8 @@ impl TraceIds<'_> {
         let Some(run) = facts.run() else {
             return Ok(digest(&[self.log, facts.call().unwrap_or_default()], 16));
         };
-        if let Some(by_run) = self.by_run.get(run) {
-            return Ok(by_run.clone());
+        if let Some(trace) = self.by_run.get(run) {
+            return Ok(trace.clone());
         }
         let filter = EventFilter::default()
             .with(FilterField::Event, EventKind::RunStarted.as_str())

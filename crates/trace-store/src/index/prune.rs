@@ -1,6 +1,7 @@
 //! Removes the terms of pruned events from the index.
 
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+use weaver_types::EventKind;
 
 use super::build::{BLOCK, IndexEntry, add, put_sums, sql};
 use super::error::IndexError;
@@ -12,7 +13,7 @@ use crate::verify::LogSource;
 /// Records which ranges a pruning event removes. Events that are indexed later are read without
 /// their pruned payloads anyway.
 pub(super) fn note_pruned_ranges(db: &Connection, facts: &EventFacts) -> rusqlite::Result<()> {
-    if facts.kind().is_none_or(|kind| kind.as_str() != "log.pruned") {
+    if facts.kind() != Some(EventKind::Pruned) {
         return Ok(());
     }
     let Some(ranges) = facts.list(&["ranges"]) else { return Ok(()) };

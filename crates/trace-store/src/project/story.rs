@@ -75,25 +75,10 @@ pub enum StoryAspect {
     Other,
 }
 
-impl StoryAspect {
-    /// Its name.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Shortlist => "shortlist",
-            Self::Goal => "goal",
-            Self::Decision => "decision",
-            Self::Approval => "approval",
-            Self::Token => "token",
-            Self::Execution => "execution",
-            Self::Signal => "signal",
-            Self::Result => "result",
-            Self::Shown => "shown",
-            Self::View => "view",
-            Self::Other => "other",
-        }
-    }
+weaver_types::words! { StoryAspect: "Its name.";
+    Run = "run", Shortlist = "shortlist", Goal = "goal", Decision = "decision",
+    Approval = "approval", Token = "token", Execution = "execution", Signal = "signal",
+    Result = "result", Shown = "shown", View = "view", Other = "other",
 }
 
 /// One step of a story.

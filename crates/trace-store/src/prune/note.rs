@@ -24,26 +24,11 @@ pub enum PruneReason {
     Kind,
 }
 
-impl PruneReason {
-    /// All of them.
-    pub const ALL: &'static [Self] = &[Self::Age, Self::Principal, Self::Tag, Self::Kind];
-
-    /// The stable text.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Age => "age",
-            Self::Principal => "principal",
-            Self::Tag => "tag",
-            Self::Kind => "kind",
-        }
-    }
-
-    /// Parses the stable text.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|reason| reason.as_str() == text)
-    }
+weaver_types::words! {
+    PruneReason: "The stable text.",
+    all "All of them.",
+    parse "Parses the stable text.";
+    Age = "age", Principal = "principal", Tag = "tag", Kind = "kind",
 }
 
 /// The payload of a `log.pruned` event: canonical JSON with the fields `v`, `ranges`, `reason`,

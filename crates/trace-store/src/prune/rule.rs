@@ -94,10 +94,10 @@ pub(crate) fn protecting_records<'v>(
 ) -> Vec<(Namespace, &'v str)> {
     let mut records = Vec::new();
     records.extend(header.call.as_ref().map(|call| (Namespace::OpenCall, call.as_str())));
-    for said in [Some(payload), payload.get("released_by")].into_iter().flatten() {
+    for named_in in [Some(payload), payload.get("released_by")].into_iter().flatten() {
         for (field, namespace) in [("request", Namespace::Hold), ("standing", Namespace::Standing)]
         {
-            records.extend(said.get(field).and_then(Value::as_str).map(|id| (namespace, id)));
+            records.extend(named_in.get(field).and_then(Value::as_str).map(|id| (namespace, id)));
         }
     }
     records

@@ -48,56 +48,17 @@ const VERDICTS: [&str; 4] = ["allow", "ask", "hold", "deny"];
 const LABELS: [&str; 6] =
     ["public", "internal", "confidential", "restricted", "trusted", "untrusted"];
 
+weaver_types::words! {
+    FilterField: "Its name in a filter.",
+    all "All of them.",
+    parse "Parses its name.";
+    Principal = "principal", Capability = "capability", Run = "run", Call = "call",
+    Request = "request", Handle = "handle", Token = "token", Event = "event", Outcome = "outcome",
+    Reason = "reason", Verdict = "verdict", Label = "label", Text = "text", Session = "session",
+    UserSid = "user_sid", Agent = "agent",
+}
+
 impl FilterField {
-    /// All of them.
-    pub const ALL: &'static [Self] = &[
-        Self::Principal,
-        Self::Capability,
-        Self::Run,
-        Self::Call,
-        Self::Request,
-        Self::Handle,
-        Self::Token,
-        Self::Event,
-        Self::Outcome,
-        Self::Reason,
-        Self::Verdict,
-        Self::Label,
-        Self::Text,
-        Self::Session,
-        Self::UserSid,
-        Self::Agent,
-    ];
-
-    /// Its name in a filter.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Principal => "principal",
-            Self::Capability => "capability",
-            Self::Run => "run",
-            Self::Call => "call",
-            Self::Request => "request",
-            Self::Handle => "handle",
-            Self::Token => "token",
-            Self::Event => "event",
-            Self::Outcome => "outcome",
-            Self::Reason => "reason",
-            Self::Verdict => "verdict",
-            Self::Label => "label",
-            Self::Text => "text",
-            Self::Session => "session",
-            Self::UserSid => "user_sid",
-            Self::Agent => "agent",
-        }
-    }
-
-    /// Parses its name.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|field| field.as_str() == text)
-    }
-
     /// The first character of its terms in an index. It is a private-use character, so that no word
     /// of a text begins with it.
     #[cfg(any(test, feature = "sqlite"))]
@@ -176,7 +137,7 @@ mod tests {
     #[test]
     fn every_field_has_a_name_and_a_mark_of_its_own() {
         for field in FilterField::ALL {
-            assert_eq!(FilterField::parse(field.as_str()), Some(*field));
+            assert_eq!(FilterField::parse(field.as_str()), Some(field));
             assert!(!field.index_prefix().is_alphanumeric());
         }
         let marks: std::collections::BTreeSet<char> =

@@ -17,11 +17,11 @@ pub(crate) fn index_terms(facts: &EventFacts) -> String {
         return out;
     }
     for field in FilterField::ALL {
-        for value in facts.values(*field) {
+        for value in facts.values(field) {
             if !out.is_empty() {
                 out.push(' ');
             }
-            push_term(&mut out, *field, &value);
+            push_term(&mut out, field, &value);
         }
     }
     out

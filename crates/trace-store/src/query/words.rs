@@ -39,7 +39,7 @@ fn collect(value: &Value, json_text: JsonText, words: &mut BTreeSet<String>) {
         Value::String(text) => {
             match parse_nested_json(text).filter(|_| matches!(json_text, JsonText::Parse)) {
                 // The log stores arguments as JSON text.
-                Some(parse_nested_json) => collect(&parse_nested_json, JsonText::Keep, words),
+                Some(nested) => collect(&nested, JsonText::Keep, words),
                 None => words.extend(words_of_text(text)),
             }
         }

@@ -79,8 +79,7 @@ struct AgePass {
 
 impl AgePass {
     fn revisit_from(&mut self, seq: u64) {
-        self.first_pending =
-            Some(self.first_pending.map_or(seq, |first_pending| first_pending.min(seq)));
+        self.first_pending = Some(self.first_pending.map_or(seq, |first| first.min(seq)));
     }
 }
 
@@ -305,8 +304,7 @@ impl RetentionSweep {
         loop {
             let mut batch = step.batch(self)?;
             let Some(pass) = self.passes.get_mut(step.pass) else { return Ok(step) };
-            let first_uncommitted =
-                pass.first_uncommitted.filter(|first_uncommitted| *first_uncommitted != step.first);
+            let first_uncommitted = pass.first_uncommitted.filter(|first| *first != step.first);
             let next = [pass.first_pending, first_uncommitted]
                 .into_iter()
                 .flatten()

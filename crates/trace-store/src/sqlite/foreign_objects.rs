@@ -19,31 +19,16 @@ const MAX_SHOWN_NAMES: usize = 4;
 type Objects = BTreeMap<(String, String), (String, Option<String>)>;
 
 /// The names of objects that are missing, changed or foreign, in back quotes; `None` when the
-/// schema matches one of `forms`. A form is a list of statements.
-pub(super) fn find(db: &Connection, forms: &[&[&str]]) -> Result<Option<String>, LedgerError> {
-    let found = objects(db)?;
-    let mut least: Option<Vec<String>> = None;
-    for form in forms {
-        let empty = Connection::open_in_memory().map_err(|error| from_sql(&error))?;
-        for statements in *form {
-            empty.execute_batch(statements).map_err(|error| from_sql(&error))?;
-        }
-        let differing = differing_names(&found, &objects(&empty)?);
-        if differing.is_empty() {
-            return Ok(None);
-        }
-        // Report the differences from the most similar form.
-        if least.as_ref().is_none_or(|least| differing.len() < least.len()) {
-            least = Some(differing);
-        }
-    }
-    Ok(least.map(|mut names| {
-        names.dedup();
-        let more = names.len().saturating_sub(MAX_SHOWN_NAMES);
-        names.truncate(MAX_SHOWN_NAMES);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{}{more}", names.join(", "))
-    }))
+/// objects are those that `schema` creates.
+pub(super) fn find(db: &Connection, schema: &str) -> Result<Option<String>, LedgerError> {
+    let empty = Connection::open_in_memory().map_err(|error| from_sql(&error))?;
+    empty.execute_batch(schema).map_err(|error| from_sql(&error))?;
+    let mut names = differing_names(&objects(db)?, &objects(&empty)?);
+    names.dedup();
+    let more = names.len().saturating_sub(MAX_SHOWN_NAMES);
+    names.truncate(MAX_SHOWN_NAMES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Ok((!names.is_empty()).then(|| format!("{}{more}", names.join(", "))))
 }
 
 /// Turns a finding into an error, for callers that are about to write.

@@ -12,16 +12,9 @@ use weaver_types::Timestamp;
 use weaver_types::ledger::{BlobId, Durability, LedgerError, RecordKey};
 
 use super::error_mapping::{damaged_error, from_sql, to_sql, unsigned_from_sql};
-use super::statement::{format_version, run};
+use super::statement::run;
 use crate::plan::VersionedRecord;
 use crate::verify::SideTable;
-
-/// The columns that version 2 adds to `meta`.
-pub(super) const VERSION_2: &str = "
-ALTER TABLE meta ADD COLUMN synced INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE meta ADD COLUMN records BLOB NOT NULL DEFAULT x'';
-ALTER TABLE meta ADD COLUMN blobs BLOB NOT NULL DEFAULT x'';
-";
 
 const ALL_RECORDS: &str = "SELECT tenant, namespace, id, version, value, expires_at FROM records";
 
@@ -146,24 +139,11 @@ impl IntegritySums {
         }
         Ok((blobs_sum(db)? != self.blobs).then_some(SideTable::Blobs))
     }
-
-    /// Recomputes all sums from the rows.
-    pub(super) fn recompute(db: &Connection) -> Result<Self, LedgerError> {
-        let sql = "SELECT count(*) FROM events WHERE durability = 1";
-        let synced: i64 =
-            db.query_row(sql, [], |row| row.get(0)).map_err(|error| from_sql(&error))?;
-        let synced = unsigned_from_sql("the number of synced events", synced)?;
-        Ok(Self { synced, records: records_sum(db)?, blobs: blobs_sum(db)? })
-    }
 }
 
-/// The first table that does not match its stored sum, in one snapshot. A file of version 1 has no
-/// sums.
+/// The first table that does not match its stored sum, in one snapshot.
 pub(super) fn mismatched_table(db: &Connection) -> Result<Option<SideTable>, LedgerError> {
     let snapshot = db.unchecked_transaction().map_err(|error| from_sql(&error))?;
-    if format_version(&snapshot)? < 2 {
-        return Ok(None);
-    }
     IntegritySums::load(&snapshot)?.first_mismatch(&snapshot)
 }
 

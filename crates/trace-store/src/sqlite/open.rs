@@ -14,10 +14,10 @@ use super::lock::{self, LedgerLock};
 use super::orphaned_blobs::OrphanedBlobs;
 use super::queue::Queue;
 use super::reader::{BUSY_TIMEOUT, SnapshotReader};
-use super::statement::{enable_stable_query_plans, format_version};
+use super::statement::enable_stable_query_plans;
 use super::watch::FileWatch;
 use super::writer::{OpenedLedgerFile, Writer};
-use super::{FORMAT_VERSION, SqliteLedger, aliases, foreign_objects, schema, tiles, wal_tail};
+use super::{SqliteLedger, aliases, foreign_objects, schema, tiles, wal_tail};
 use crate::salt::SaltPool;
 
 /// What a ledger needs from its host.
@@ -95,9 +95,6 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     } else {
         // Before anything is written: a planted trigger would run.
         foreign_objects::refuse_foreign(schema::foreign_objects(&db)?)?;
-    }
-    if format_version(&db)? < FORMAT_VERSION {
-        tiles::migrate(&db)?;
     }
     let tip = schema::load_tip(&db)?;
     let opened = OpenReport { events: tip.frontier.size(), torn_bytes: tail.torn_bytes };

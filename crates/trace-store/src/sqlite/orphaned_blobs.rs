@@ -5,8 +5,7 @@
 //! to be referenced: `blob_written` stores in which opening of the file a blob was last written,
 //! and `blob_names` stores the references, changed in the same transaction as the records. Only one
 //! process writes a file, and a batch does not outlive its process. Therefore an unreferenced blob
-//! of an earlier opening is orphaned, and one of the current opening is not. Blobs from before
-//! these tables existed are left alone.
+//! of an earlier opening is orphaned, and one of the current opening is not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,32 +23,6 @@ use super::statement::{SqlResult, run, run_counted};
 const SWEEP_BLOBS: i64 = 64;
 const SWEEP_BYTES: i64 = 16 * 1024 * 1024;
 
-/// Tables that a file of version 2 may lack. A build that does not know them ignores them, and its
-/// blobs are never swept.
-pub(super) const TABLES: &str = "
-CREATE TABLE IF NOT EXISTS openings (
-    one INTEGER PRIMARY KEY CHECK (one = 1),
-    count INTEGER NOT NULL
-) STRICT;
-CREATE TABLE IF NOT EXISTS blob_written (
-    id BLOB PRIMARY KEY,
-    opening INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS blob_names (
-    tenant TEXT NOT NULL,
-    namespace TEXT NOT NULL,
-    id TEXT NOT NULL,
-    blob BLOB NOT NULL,
-    PRIMARY KEY (tenant, namespace, id, blob)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS blob_named ON blob_names (blob);
-CREATE TRIGGER IF NOT EXISTS record_gone AFTER DELETE ON records BEGIN
-    DELETE FROM blob_names
-    WHERE tenant = OLD.tenant AND namespace = OLD.namespace AND id = OLD.id;
-END;
-";
-
-pub(super) const KNOWN: &str = "SELECT count(*) FROM sqlite_schema WHERE name = 'record_gone'";
 pub(super) const CANDIDATES: &str = "SELECT id, opening,
     EXISTS (SELECT 1 FROM blob_names WHERE blob = blob_written.id),
     coalesce((SELECT length(bytes) FROM blobs WHERE blobs.id = blob_written.id), 0)
@@ -80,13 +53,9 @@ pub(super) struct OrphanedBlobs {
 }
 
 impl OrphanedBlobs {
-    /// Creates the tables if the file lacks them, and numbers this opening.
+    /// Numbers this opening.
     pub(super) fn open(db: &Connection) -> SqlResult<Self> {
         let sql = |error: rusqlite::Error| from_sql(&error);
-        let known: i64 = db.query_row(KNOWN, [], |row| row.get(0)).map_err(sql)?;
-        if known == 0 {
-            db.execute_batch(&format!("BEGIN IMMEDIATE; {TABLES} COMMIT")).map_err(sql)?;
-        }
         let before = db
             .query_row("SELECT count FROM openings WHERE one = 1", [], |row| row.get::<_, i64>(0))
             .optional()

@@ -146,16 +146,17 @@ impl Queue {
                 return;
             }
         }
-        let sleeps = std::mem::take(&mut waiting.sleep) != Sleep::Awake;
-        drop(waiting);
-        if sleeps {
-            self.arrived.notify_one();
-        }
+        self.wake_thread(waiting);
     }
 
     /// Wakes the writer's thread if it sleeps.
     pub(super) fn wake(&self) {
-        let Ok(mut waiting) = self.waiting.lock() else { return };
+        if let Ok(waiting) = self.waiting.lock() {
+            self.wake_thread(waiting);
+        }
+    }
+
+    fn wake_thread(&self, mut waiting: MutexGuard<'_, PendingWork>) {
         let sleeps = std::mem::take(&mut waiting.sleep) != Sleep::Awake;
         drop(waiting);
         if sleeps {
@@ -172,11 +173,7 @@ impl Queue {
             return;
         }
         waiting.due = true;
-        let sleeps = std::mem::take(&mut waiting.sleep) != Sleep::Awake;
-        drop(waiting);
-        if sleeps {
-            self.arrived.notify_one();
-        }
+        self.wake_thread(waiting);
     }
 
     /// Waits for work, at most `idle_limit`. Batches that wait when the queue is closed still count

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
+use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use weaver_types::ledger::{
     Batch, Durability, LedgerError, Namespace, Record, RecordKey, RecordStore,
 };
@@ -171,7 +171,7 @@ impl SqliteRecords {
             // transaction changes nothing.
             run(&transaction, "UPDATE meta SET touched = touched + 1", [])?;
         }
-        transaction.commit()
+        transaction.commit().map_err(|error| from_sql(&error))
     }
 }
 
@@ -209,38 +209,10 @@ impl RecordStore for SqliteRecords {
     }
 }
 
-/// An open transaction, rolled back unless it is committed.
-struct Transaction<'c>(&'c mut Connection);
-
-impl Transaction<'_> {
-    fn commit(self) -> Result<(), LedgerError> {
-        self.0.execute_batch("COMMIT").map_err(|error| from_sql(&error))
-    }
-}
-
-impl std::ops::Deref for Transaction<'_> {
-    type Target = Connection;
-
-    fn deref(&self) -> &Connection {
-        self.0
-    }
-}
-
-impl Drop for Transaction<'_> {
-    fn drop(&mut self) {
-        if !self.0.is_autocommit() {
-            // If even this fails, the next attempt to begin is refused.
-            let _ = self.0.execute_batch("ROLLBACK");
-        }
-    }
-}
-
 impl FileLocation {
     /// Begins a write transaction, waiting for other processes.
-    fn begin<'c>(&self, db: &'c mut Connection) -> Result<Transaction<'c>, LedgerError> {
-        self.retry_while_busy(|| db.execute_batch("BEGIN IMMEDIATE"))?;
-        // The transaction has begun; this guard ends it on every path.
-        Ok(Transaction(db))
+    fn begin<'c>(&self, db: &'c Connection) -> Result<Transaction<'c>, LedgerError> {
+        self.retry_while_busy(|| Transaction::new_unchecked(db, TransactionBehavior::Immediate))
     }
 
     /// Retries while other processes hold the file.
@@ -281,7 +253,7 @@ fn connect(location: &FileLocation) -> Result<Connection, LedgerError> {
     let new = location.retry_while_busy(|| FileIdentity::read(&db)).and_then(is_new)?;
     if !new {
         db.busy_timeout(location.patience).map_err(|error| from_sql(&error))?;
-        foreign_objects::refuse_foreign(foreign_objects::find(&db, &[&[TABLES]])?)?;
+        foreign_objects::refuse_foreign(foreign_objects::find(&db, TABLES)?)?;
         db.busy_timeout(Duration::ZERO).map_err(|error| from_sql(&error))?;
     }
     db.execute_batch(SETTINGS).map_err(|error| from_sql(&error))?;
@@ -331,5 +303,5 @@ fn create(db: &mut Connection, location: &FileLocation) -> Result<(), LedgerErro
     transaction.execute_batch(TABLES).map_err(sql)?;
     transaction.pragma_update(None, "application_id", RECORDS_APPLICATION_ID).map_err(sql)?;
     transaction.pragma_update(None, "user_version", to_sql(RECORDS_VERSION)?).map_err(sql)?;
-    transaction.commit()
+    transaction.commit().map_err(sql)
 }

@@ -208,8 +208,7 @@ mod tests {
     fn no_statement_reads_a_whole_table() {
         let db = Connection::open_in_memory().unwrap();
         schema::create(&db, &weaver_types::OsRandom).unwrap();
-        let tiles = [tiles::END, tiles::TILE, tiles::TOP, tiles::LAST, tiles::LEAVES];
-        orphaned_blobs::OrphanedBlobs::open(&db).unwrap();
+        let tiles = [tiles::END, tiles::TILE, tiles::TOP, tiles::LEAVES];
         let orphans = [orphaned_blobs::CANDIDATES, orphaned_blobs::UNNAME];
         let own = [
             RECORD,

@@ -7,9 +7,9 @@ use weaver_types::{LogId, Random, Timestamp};
 
 use super::error_mapping::{damaged_error, from_sql, to_sql, unsigned_from_sql};
 use super::file_identity::FileIdentity;
-use super::integrity_sums::{self, IntegritySums};
-use super::statement::{format_version, run_counted};
-use super::{events, foreign_objects, orphaned_blobs, tiles};
+use super::integrity_sums::IntegritySums;
+use super::statement::run_counted;
+use super::{events, foreign_objects};
 use crate::blob::{BLOB_KEY_BYTES, BlobKey};
 use crate::entry::EventHeader;
 use crate::log::LogTip;
@@ -24,10 +24,12 @@ pub const FORMAT_VERSION: u64 = 2;
 /// The most leaves that are hashed to check the end of the log on opening.
 const MAX_CHECKED_LEAVES: u64 = 512;
 
-/// The tables of version 1. The head changes with every commit and is in the single row of `meta`.
-/// The index on expiry is partial: only records that expire are in it. They usually enter at its
-/// end, because expiry is a fixed time after now.
-const VERSION_1: &str = "
+/// The tables. The head changes with every commit and is in the single row of `meta`. The index on
+/// expiry is partial: only records that expire are in it. They usually enter at its end, because
+/// expiry is a fixed time after now. `tiles` has a rowid, because in a table keyed by the whole row
+/// SQLite reads the eight kilobytes of every tile that it compares with. The last three tables, with
+/// their trigger, are those of [`super::orphaned_blobs`].
+const SCHEMA: &str = "
 CREATE TABLE meta (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     log TEXT NOT NULL,
@@ -35,7 +37,10 @@ CREATE TABLE meta (
     size INTEGER NOT NULL,
     root BLOB NOT NULL,
     frontier BLOB NOT NULL,
-    highest INTEGER NOT NULL
+    highest INTEGER NOT NULL,
+    synced INTEGER NOT NULL,
+    records BLOB NOT NULL,
+    blobs BLOB NOT NULL
 ) STRICT;
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY,
@@ -59,28 +64,53 @@ CREATE TABLE blobs (
     id BLOB PRIMARY KEY,
     bytes BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE tiles (
+    level INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    nodes BLOB NOT NULL,
+    PRIMARY KEY (level, place)
+) STRICT;
+CREATE TABLE openings (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    count INTEGER NOT NULL
+) STRICT;
+CREATE TABLE blob_written (
+    id BLOB PRIMARY KEY,
+    opening INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE blob_names (
+    tenant TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    id TEXT NOT NULL,
+    blob BLOB NOT NULL,
+    PRIMARY KEY (tenant, namespace, id, blob)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX blob_named ON blob_names (blob);
+CREATE TRIGGER record_gone AFTER DELETE ON records BEGIN
+    DELETE FROM blob_names
+    WHERE tenant = OLD.tenant AND namespace = OLD.namespace AND id = OLD.id;
+END;
 ";
 
 pub(super) const EXTENT: &str = "SELECT log, size, root, frontier,
     (SELECT min(seq) FROM events), (SELECT max(seq) FROM events), highest, synced
     FROM meta WHERE one = 1";
-/// For a file of version 1, which did not count synced events.
-const EXTENT_1: &str = "SELECT log, size, root, frontier,
-    (SELECT min(seq) FROM events), (SELECT max(seq) FROM events), highest, NULL
-    FROM meta WHERE one = 1";
-
 /// True when the file is empty; an error when it is something other than a ledger, or newer.
 pub(super) fn is_new(db: &Connection) -> Result<bool, LedgerError> {
     let file = FileIdentity::read(db).map_err(|error| from_sql(&error))?;
     if file.application == i64::from(APPLICATION_ID) {
         let found = unsigned_from_sql("the format version", file.version)?;
         return match found {
-            1..=FORMAT_VERSION => Ok(false),
+            FORMAT_VERSION => Ok(false),
             found if found > FORMAT_VERSION => {
                 let what = "the ledger".to_owned();
                 Err(LedgerError::Newer { what, found, known: FORMAT_VERSION })
             }
-            found => Err(damaged_error(format!("there never was a format version {found}"))),
+            0 => Err(damaged_error("there never was a format version 0")),
+            found => Err(LedgerError::Failed(format!(
+                "the ledger has format version {found}, which no release wrote; name another file, \
+                 and read this one with the build that wrote it"
+            ))),
         };
     }
     if file.is_empty() {
@@ -91,13 +121,7 @@ pub(super) fn is_new(db: &Connection) -> Result<bool, LedgerError> {
 
 /// Schema objects that differ from ours: see [`foreign_objects::find`].
 pub(super) fn foreign_objects(db: &Connection) -> Result<Option<String>, LedgerError> {
-    // A migration to version 2 creates the tiles first.
-    const FORMS_1: [&[&str]; 2] = [&[VERSION_1], &[VERSION_1, tiles::VERSION_2]];
-    const FORMS_2: [&[&str]; 2] = [
-        &[VERSION_1, tiles::VERSION_2, integrity_sums::VERSION_2, orphaned_blobs::TABLES],
-        &[VERSION_1, tiles::VERSION_2, integrity_sums::VERSION_2],
-    ];
-    foreign_objects::find(db, if format_version(db)? < 2 { &FORMS_1 } else { &FORMS_2 })
+    foreign_objects::find(db, SCHEMA)
 }
 
 /// Creates the tables in one transaction.
@@ -108,16 +132,22 @@ pub(super) fn create(db: &Connection, random: &dyn Random) -> Result<(), LedgerE
     random.fill(key.as_mut_slice()).map_err(failed)?;
     let sql = |error: rusqlite::Error| from_sql(&error);
     db.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
-    db.execute_batch(VERSION_1).map_err(sql)?;
-    db.execute_batch(tiles::VERSION_2).map_err(sql)?;
-    db.execute_batch(integrity_sums::VERSION_2).map_err(sql)?;
+    db.execute_batch(SCHEMA).map_err(sql)?;
+    let (synced, records, blobs) = IntegritySums::default().columns()?;
     db.execute(
-        "INSERT INTO meta (one, log, blob_key, size, root, frontier, highest)
-         VALUES (1, ?1, ?2, 0, ?3, ?4, 0)",
-        params![tip.log.as_str(), key.as_slice(), tip.frontier.root(), tip.frontier.to_bytes()],
+        "INSERT INTO meta (one, log, blob_key, size, root, frontier, highest, synced, records, blobs)
+         VALUES (1, ?1, ?2, 0, ?3, ?4, 0, ?5, ?6, ?7)",
+        params![
+            tip.log.as_str(),
+            key.as_slice(),
+            tip.frontier.root(),
+            tip.frontier.to_bytes(),
+            synced,
+            records,
+            blobs
+        ],
     )
     .map_err(sql)?;
-    IntegritySums::default().save(db)?;
     db.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
     db.pragma_update(None, "user_version", to_sql(FORMAT_VERSION)?).map_err(sql)?;
     db.execute_batch("COMMIT").map_err(sql)
@@ -125,9 +155,8 @@ pub(super) fn create(db: &Connection, random: &dyn Random) -> Result<(), LedgerE
 
 /// The stored metadata of the log, in one snapshot.
 pub(super) fn extent(db: &Connection) -> Result<LogExtent, LedgerError> {
-    let sql = if format_version(db)? < 2 { EXTENT_1 } else { EXTENT };
     let (log, size, root, frontier, first, last, highest, synced) = db
-        .query_row(sql, [], |row| {
+        .query_row(EXTENT, [], |row| {
             let text: (String, i64, Vec<u8>, Vec<u8>) =
                 (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
             let ends: (Option<i64>, Option<i64>) = (row.get(4)?, row.get(5)?);

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use weaver_types::ledger::LedgerError;
 
-use super::error_mapping::{from_sql, unsigned_from_sql};
+use super::error_mapping::from_sql;
 
 pub(super) type SqlResult<T> = Result<T, LedgerError>;
 
@@ -22,16 +22,6 @@ pub(super) fn run_counted(
     db.prepare_cached(sql)
         .and_then(|mut statement| statement.execute(params))
         .map_err(|error| from_sql(&error))
-}
-
-/// The integer value of a pragma.
-fn pragma(db: &Connection, name: &str) -> SqlResult<i64> {
-    db.pragma_query_value(None, name, |row| row.get(0)).map_err(|error| from_sql(&error))
-}
-
-/// The format version in the file.
-pub(super) fn format_version(db: &Connection) -> SqlResult<u64> {
-    unsigned_from_sql("the format version", pragma(db, "user_version")?)
 }
 
 /// Keeps SQLite from re-planning a statement for each bound value (query planner stability

@@ -1,50 +1,26 @@
-//! The interior hashes in the file: the table of tiles, proofs from it, and its migration.
+//! The interior hashes in the file: reading and writing tiles, and proofs from them.
 
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use weaver_types::digest::Digest;
-use weaver_types::ledger::{LedgerError, MAX_PAGE, TreeHead};
 
 use super::error_mapping::{damaged_error, from_sql, to_sql, unsigned_from_sql};
-use super::integrity_sums::{self, IntegritySums};
-use super::statement::{SqlResult, format_version, run};
-use super::{events, schema};
+use super::statement::{SqlResult, run};
 use crate::merkle::tile::{PartialTiles, slot_hash, tile_slot};
-use crate::merkle::{self, Frontier, Hash, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, Tile, path};
+use crate::merkle::{Frontier, Hash, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, Tile, path};
 use crate::verify::no_such_proof;
-
-/// The table that version 2 adds. It has a rowid, because in a table keyed by the whole row SQLite
-/// reads the eight kilobytes of every tile that it compares with.
-pub(super) const VERSION_2: &str = "
-CREATE TABLE tiles (
-    level INTEGER NOT NULL,
-    place INTEGER NOT NULL,
-    nodes BLOB NOT NULL,
-    PRIMARY KEY (level, place)
-) STRICT;
-";
 
 pub(super) const END: &str = "SELECT size, frontier FROM meta WHERE one = 1";
 pub(super) const TILE: &str = "SELECT nodes FROM tiles WHERE level = ?1 AND place = ?2";
 pub(super) const TOP: &str =
     "SELECT substr(nodes, 1, 32) FROM tiles WHERE level = ?1 AND place = ?2";
-pub(super) const LAST: &str = "SELECT max(place) FROM tiles WHERE level = 0";
 pub(super) const LEAVES: &str = "SELECT leaf FROM events WHERE seq >= ?1 AND seq < ?2 ORDER BY seq";
 const PUT: &str = "INSERT INTO tiles (level, place, nodes) VALUES (?1, ?2, ?3)
     ON CONFLICT (level, place) DO UPDATE SET nodes = excluded.nodes";
 
-/// Events per transaction of a migration.
-const MIGRATION_STEP: u64 = 128 * TILE_WIDTH;
-
 /// One stored tile.
 pub(super) fn tile(db: &Connection, level: u32, index: u64) -> SqlResult<Option<Vec<u8>>> {
     blob(db, TILE, level, index)
-}
-
-/// Whether the file has tiles; files of version 1 have none.
-pub(super) fn has_tiles(db: &Connection) -> SqlResult<bool> {
-    format_version(db).map(|version| version >= 2)
 }
 
 /// Writes tiles.
@@ -127,15 +103,7 @@ fn in_snapshot<T>(db: &Connection, read: impl FnOnce(&Connection) -> SqlResult<T
     run(db, "BEGIN", [])?;
     let found = read(db);
     let ended = run(db, "COMMIT", []);
-    let found = found.and_then(|found| ended.map(|()| found));
-    match found {
-        Err(error) if !error.is_refusal() && !has_tiles(db)? => Err(LedgerError::Failed(
-            "the ledger has format version 1, which keeps no hashes for proofs; open it for \
-             writing once with this build, which brings it to version 2"
-                .to_owned(),
-        )),
-        found => found,
-    }
+    found.and_then(|found| ended.map(|()| found))
 }
 
 /// Provides the complete subtrees of the log within one snapshot, and caches what it has read for
@@ -163,12 +131,9 @@ impl<'a> SubtreeReader<'a> {
         if size > stored {
             return Err(no_such_proof(of, size));
         }
-        Ok(Self::new(db, Frontier::from_bytes(stored, &frontier).map_err(damaged_error)?))
-    }
-
-    fn new(db: &'a Connection, frontier: Frontier) -> Self {
-        let full = frontier.size() - frontier.size() % TILE_WIDTH;
-        Self { db, frontier, tiled_events: full, tiles: BTreeMap::new(), tail: None }
+        let frontier = Frontier::from_bytes(stored, &frontier).map_err(damaged_error)?;
+        let tiled_events = stored - stored % TILE_WIDTH;
+        Ok(Self { db, frontier, tiled_events, tiles: BTreeMap::new(), tail: None })
     }
 
     fn node(&mut self, level: u32, place: u64) -> SqlResult<Hash> {
@@ -245,83 +210,6 @@ fn blob(db: &Connection, sql: &str, level: u32, index: u64) -> SqlResult<Option<
     let index = to_sql(index)?;
     (|| db.prepare_cached(sql)?.query_row((level, index), |row| row.get(0)).optional())()
         .map_err(|error| from_sql(&error))
-}
-
-/// Migrates a file of version 1 to version 2: builds the tiles from the stored headers, a few
-/// thousand events per transaction. It continues where an earlier attempt stopped, and succeeds
-/// only if the headers hash to the stored root.
-pub(super) fn migrate(db: &Connection) -> SqlResult<()> {
-    let sql = |error: rusqlite::Error| from_sql(&error);
-    let started: bool = db
-        .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'tiles'", [], |row| row.get(0))
-        .map_err(sql)?;
-    if !started {
-        db.execute_batch(&format!("BEGIN IMMEDIATE;{VERSION_2}COMMIT")).map_err(sql)?;
-    }
-    let TreeHead { size, root, .. } = schema::extent(db)?.head;
-    let last: Option<i64> = db.query_row(LAST, [], |row| row.get(0)).map_err(sql)?;
-    let full = last.map_or(0, |last| u64::try_from(last).unwrap_or(0) + 1);
-    let mut done = full * TILE_WIDTH;
-    let (mut tiles, mut frontier) = (load_partial_tiles(db, done)?, frontier(db, done)?);
-    while done < size {
-        let to = size.min(done + MIGRATION_STEP);
-        db.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
-        hash_headers(db, &mut tiles, &mut frontier, done, to)?;
-        save(db, &tiles.take_changed())?;
-        db.execute_batch("COMMIT").map_err(sql)?;
-        done = to;
-    }
-    if done != size || Digest::from_bytes(frontier.root()) != root {
-        return Err(damaged_error(
-            "the events do not hash to the stored root, so no tiles are made",
-        ));
-    }
-    db.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
-    db.execute_batch(integrity_sums::VERSION_2).map_err(sql)?;
-    IntegritySums::recompute(db)?.save(db)?;
-    db.pragma_update(None, "user_version", 2).map_err(sql)?;
-    db.execute_batch("COMMIT").map_err(sql)
-}
-
-/// The frontier at `size`, a multiple of the tile width, read from the tiles.
-fn frontier(db: &Connection, size: u64) -> SqlResult<Frontier> {
-    // The real frontier is not known yet; the frontier of an empty log contains no subtree, so
-    // every subtree is read from tiles.
-    let mut nodes = SubtreeReader::new(db, Frontier::default());
-    nodes.tiled_events = size;
-    let mut bytes = Vec::new();
-    let levels = (0..u64::BITS).rev().filter(|level| size & (1 << level) != 0);
-    for level in levels {
-        bytes.extend(nodes.node(level, (size >> level) - 1)?);
-    }
-    Frontier::from_bytes(size, &bytes).map_err(damaged_error)
-}
-
-/// Adds the headers from `from` up to `to` to the tiles.
-fn hash_headers(
-    db: &Connection,
-    tiles: &mut PartialTiles,
-    frontier: &mut Frontier,
-    from: u64,
-    to: u64,
-) -> SqlResult<()> {
-    let mut next = from;
-    while next < to {
-        let limit = usize::try_from(to - next).unwrap_or(MAX_PAGE);
-        let page = events::page(db, next, limit)?;
-        for row in &page {
-            let leaf = merkle::leaf_hash(&row.event.header);
-            if row.event.seq != next || leaf != *row.leaf.as_bytes() {
-                return Err(damaged_error(format!("event {next} is missing or was changed")));
-            }
-            frontier.push_with(leaf, &mut |level, place, hash| tiles.put(level, place, hash));
-            next += 1;
-        }
-        if page.is_empty() {
-            return Err(damaged_error(format!("event {next} is missing")));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

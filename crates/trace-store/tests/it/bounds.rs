@@ -1,13 +1,13 @@
 //! What a batch may hold: the most of everything is taken, and one more is refused by its name.
 
 use weaver_trace_store::prune::{MAX_PRUNED_BY_CHARS, PruneReason, PruningNote, PruningNoteError};
-use weaver_trace_store::{MAX_BATCH_RECORDS, MAX_KEY, MAX_VALUE, MemoryRecords};
+use weaver_trace_store::{MAX_BATCH_RECORDS, MAX_KEY, MAX_VALUE};
 use weaver_types::ledger::{
     Batch, BlobId, BlobReference, CounterChange, Durability, GuardedWrite, Ledger, LedgerError,
-    MAX_BATCH_EVENTS, MAX_BATCH_PRUNE, MAX_PAYLOAD, Namespace, NewEvent, RecordKey, RecordStore,
-    RecordWrite, VersionGuard,
+    MAX_BATCH_EVENTS, MAX_BATCH_PRUNE, MAX_PAYLOAD, Namespace, NewEvent, RecordKey, RecordWrite,
+    VersionGuard,
 };
-use weaver_types::{Digest, EventKind, SystemClock, Tenant, Timestamp};
+use weaver_types::{Digest, EventKind, Tenant, Timestamp};
 
 use crate::support::{event, memory};
 
@@ -139,9 +139,14 @@ fn events_have_their_most_their_largest_and_their_latest() {
     assert!(said.ends_with("event 1 (call.intent) is after year 2255"), "{said}");
 }
 
+#[cfg(feature = "sqlite")]
 #[test]
 fn a_store_of_records_takes_records_and_nothing_else() {
-    let store = MemoryRecords::new(std::sync::Arc::new(SystemClock::default()));
+    use weaver_trace_store::{RecordsOptions, SqliteRecords};
+    use weaver_types::ledger::RecordStore;
+    let folder = tempfile::tempdir().unwrap();
+    let store =
+        SqliteRecords::open(folder.path().join("records"), RecordsOptions::default()).unwrap();
     let written = || Batch { put: vec![put("a", Vec::new())], ..batch() };
     let used = BlobReference { key: key("a"), blob: BlobId(Digest::from_bytes([1; 32])) };
     for bad in [

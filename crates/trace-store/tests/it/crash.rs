@@ -11,7 +11,7 @@ use weaver_trace_store::verify::verify;
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger, LedgerError};
 
-use crate::support::{fill, key, numbered, open};
+use crate::support::{self, fill, key, numbered, open};
 
 const LEDGER: &str = "WEAVER_TEST_CHILD_LEDGER";
 const TRACED: &str = "WEAVER_TEST_TRACED_LEDGER";
@@ -223,30 +223,10 @@ fn a_disk_without_room_refuses_all_and_once_it_has_some_the_ledger_goes_on_by_it
 #[test]
 fn a_disk_commit_is_synced_before_it_is_acknowledged_and_an_os_commit_is_not() {
     let folder = tempfile::tempdir().unwrap();
-    let trace = folder.path().join("trace");
-    let mut command = Command::new("strace");
-    command.args(["-f", "-y", "-s", "32", "-e", "trace=fsync,fdatasync,write", "-o"]);
-    command.arg(&trace).arg(std::env::current_exe().unwrap());
-    command.args(["crash::traced_child", "--exact", "--nocapture"]);
-    command
-        .env(TRACED, folder.path().join("ledger.db"))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    if !command.status().is_ok_and(|status| status.success()) {
-        println!("SKIPPED: strace is missing or not allowed here, so no sync was looked for");
-        return;
+    let traced = "crash::traced_child";
+    if let Some(seen) = support::syncs_of(traced, TRACED, folder.path(), &STAGES) {
+        assert_eq!(seen, SYNCS);
     }
-    let (mut syncs, mut seen) = (0, Vec::new());
-    for line in std::fs::read_to_string(&trace).unwrap().lines() {
-        if line.contains("@ begin") {
-            syncs = 0;
-        } else if line.contains("sync(") && line.contains("-wal>") {
-            syncs += 1;
-        } else if STAGES.iter().any(|stage| line.contains(&format!("@ {stage}"))) {
-            seen.push(syncs);
-        }
-    }
-    assert_eq!(seen, SYNCS);
 }
 
 /// A copy of the files as a dying machine may leave them: the last commit is there in part.

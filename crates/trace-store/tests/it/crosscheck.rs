@@ -310,7 +310,7 @@ fn rewritten(cases: &mut Cases, store: &Path, seq: u64, given: &[Given]) {
         rusqlite::params![frontier.root(), frontier.to_bytes()],
     )
     .unwrap();
-    db.execute_batch("DROP TABLE tiles; PRAGMA user_version = 1").unwrap();
+    db.execute_batch("DROP TABLE tiles").unwrap();
     db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     drop(db);
     for given in given {
@@ -322,12 +322,10 @@ fn stores(cases: &mut Cases, store: &Path, given: &[Given], dice: &Dice) {
     for given in given {
         cases.add("store", store, given);
     }
-    for name in ["store-v1.weaver", "store-v2.weaver"] {
-        let path = cases.place("store");
-        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
-        fs::copy(golden, &path).unwrap();
-        assert!(cases.add("store", &path, &given[0]));
-    }
+    let path = cases.place("store");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/store-v2.weaver");
+    fs::copy(golden, &path).unwrap();
+    assert!(cases.add("store", &path, &given[0]));
     let empty = cases.place("store");
     drop(SqliteLedger::open(&empty, OpenOptions::default()).unwrap());
     Connection::open(&empty).unwrap().execute_batch("UPDATE meta SET log = 'log_empty'").unwrap();

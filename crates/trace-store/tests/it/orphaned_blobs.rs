@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use weaver_trace_store::SqliteLedger;
@@ -13,7 +12,7 @@ use weaver_types::ledger::{
     Batch, BlobId, BlobReference, BlobStore, Durability, Ledger, LedgerError,
 };
 
-use crate::support::{event, key, open};
+use crate::support::{self, event, key, open};
 
 const PLACE: &str = "WEAVER_TEST_LITTER_LEDGER";
 
@@ -136,21 +135,6 @@ fn a_use_without_its_record_is_refused_and_a_refused_batch_names_nothing() {
     assert!(!has(&ledger, blob));
 }
 
-#[test]
-fn a_file_from_before_the_tables_keeps_its_blobs() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.db");
-    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/store-v1.weaver");
-    std::fs::copy(golden, &path).unwrap();
-    for _ in 0..2 {
-        let ledger = open(&path);
-        swept(&ledger);
-        let db = rusqlite::Connection::open(&path).unwrap();
-        let left: i64 = db.query_row("SELECT count(*) FROM blobs", [], |row| row.get(0)).unwrap();
-        assert_eq!(left, 1);
-    }
-}
-
 /// What the child does: stores results for ever, and says when their records are committed. Some
 /// it leaves without a record, as a caller does whose batch was refused.
 #[test]
@@ -186,14 +170,7 @@ fn after_kills_every_named_blob_is_there_and_no_other() {
     let path = folder.path().join("ledger.db");
     let mut named = BTreeSet::new();
     for round in 1..=8 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["orphaned_blobs::child", "--exact", "--nocapture"])
-            .env(PLACE, &path)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = support::child("orphaned_blobs::child", PLACE, &path);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut told = || {
             lines.by_ref().map_while(Result::ok).find_map(|line| {

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use weaver_trace_store::{EventRow, MemoryLedger, Reader, SqliteLedger};
 use weaver_types::ledger::{Batch, BlobStore, Durability, Ledger, LedgerError, NewEvent, TreeHead};
 use weaver_types::{EventKind, LogId, OsRandom, Timestamp};
 
-use crate::support::{key, open};
+use crate::support::{self, key, open};
 
 const MARK: &str = "FORGETME";
 
@@ -240,14 +239,7 @@ fn kills_leave_what_was_pruned_pruned_and_nothing_gone_that_was_not() {
     let path = folder.path().join("ledger.db");
     let mut acknowledged = 0;
     for round in 1..=8 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["pruning::child", "--exact", "--nocapture"])
-            .env(PLACE, &path)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = support::child("pruning::child", PLACE, &path);
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut told = lines
             .map_while(Result::ok)

@@ -4,19 +4,18 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::Arc;
 
 use weaver_trace_store::{
-    MemoryRecords, RECORDS_VERSION, Reader, RecordsOptions, SqliteLedger, SqliteRecords,
-    conformance,
+    RECORDS_VERSION, Reader, RecordsOptions, SqliteLedger, SqliteRecords, conformance,
 };
 use weaver_types::ledger::{
     Batch, CounterChange, Durability, LedgerError, Record, RecordStore, RecordWrite, VersionGuard,
 };
-use weaver_types::{ManualClock, SystemClock, Timestamp};
+use weaver_types::{ManualClock, Timestamp};
 
-use crate::support::{key, open as open_ledger};
+use crate::support::{self, key, open as open_ledger};
 
 const PLACE: &str = "WEAVER_TEST_RECORDS";
 const ENDLESS: &str = "WEAVER_TEST_RECORDS_ENDLESS";
@@ -82,17 +81,13 @@ fn several_that_make_a_file_at_once_all_have_it() {
 }
 
 #[test]
-fn both_stores_of_records_conform() {
+fn the_file_of_records_conforms() {
     const NONE: &[String] = &[];
     let folder = tempfile::tempdir().unwrap();
     let mut count = 0;
     let findings = conformance::check_records(&mut || {
         count += 1;
         Ok(Box::new(open(&folder.path().join(count.to_string()))))
-    });
-    assert_eq!(findings, NONE);
-    let findings = conformance::check_records(&mut || {
-        Ok(Box::new(MemoryRecords::new(Arc::new(SystemClock::default()))))
     });
     assert_eq!(findings, NONE);
 }
@@ -103,22 +98,16 @@ fn what_expires_is_forgotten_by_the_clock() {
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_000)));
     let options = RecordsOptions { clock: clock.clone(), ..RecordsOptions::default() };
     let file = SqliteRecords::open(folder.path().join("r"), options).unwrap();
-    let memory = MemoryRecords::new(clock.clone());
-    let stores: [&dyn RecordStore; 2] = [&file, &memory];
-    for store in stores {
-        for (id, at) in [("soon", 1_500), ("later", 1_000_000)] {
-            let batch = Batch::new(Durability::Os);
-            let expires_at = Some(Timestamp::from_micros(at));
-            store.apply(batch.create(key(id), b"x".to_vec(), expires_at)).unwrap();
-        }
-        assert!(store.read(&key("soon")).unwrap().is_some());
+    for (id, at) in [("soon", 1_500), ("later", 1_000_000)] {
+        let batch = Batch::new(Durability::Os);
+        let expires_at = Some(Timestamp::from_micros(at));
+        file.apply(batch.create(key(id), b"x".to_vec(), expires_at)).unwrap();
     }
+    assert!(file.read(&key("soon")).unwrap().is_some());
     clock.advance(std::time::Duration::from_millis(1));
-    for store in stores {
-        store.apply(counted("n", 9, Durability::Os)).unwrap();
-        assert!(store.read(&key("soon")).unwrap().is_none());
-        assert!(store.read(&key("later")).unwrap().is_some());
-    }
+    file.apply(counted("n", 9, Durability::Os)).unwrap();
+    assert!(file.read(&key("soon")).unwrap().is_none());
+    assert!(file.read(&key("later")).unwrap().is_some());
 }
 
 /// What the children do: a thousand steps of two counters each, or steps for ever, told one by one.
@@ -171,38 +160,14 @@ fn traced_child() {
 #[test]
 fn a_disk_batch_is_synced_before_it_is_applied_and_an_empty_one_is_a_barrier() {
     let folder = tempfile::tempdir().unwrap();
-    let trace = folder.path().join("trace");
-    let mut command = Command::new("strace");
-    command.args(["-f", "-y", "-s", "32", "-e", "trace=fsync,fdatasync,write", "-o"]);
-    command.arg(&trace).arg(std::env::current_exe().unwrap());
-    command.args(["record_file::traced_child", "--exact", "--nocapture"]);
-    command.env(TRACED, folder.path().join("records")).stdout(Stdio::null()).stderr(Stdio::null());
-    if !command.status().is_ok_and(|status| status.success()) {
-        println!("SKIPPED: strace is missing or not allowed here, so no sync was looked for");
-        return;
+    let traced = "record_file::traced_child";
+    if let Some(seen) = support::syncs_of(traced, TRACED, folder.path(), &["end"]) {
+        assert_eq!(seen, [5, 0, 5, 1]);
     }
-    let (mut syncs, mut seen) = (0, Vec::new());
-    for line in std::fs::read_to_string(&trace).unwrap().lines() {
-        if line.contains("@ begin") {
-            syncs = 0;
-        } else if line.contains("sync(") && line.contains("-wal>") {
-            syncs += 1;
-        } else if line.contains("@ end") {
-            seen.push(syncs);
-        }
-    }
-    assert_eq!(seen, [5, 0, 5, 1]);
 }
 
 fn start(variable: &str, path: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["record_file::child", "--exact", "--nocapture"])
-        .env(variable, path)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+    support::child("record_file::child", variable, path)
 }
 
 #[test]

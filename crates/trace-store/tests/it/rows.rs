@@ -1,26 +1,20 @@
 //! Records and events in a file: each as it was written, in its order, and what is said of a row
 //! that somebody changed.
 
-use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::Connection;
 use weaver_trace_store::verify::{LogSource, verify};
 use weaver_trace_store::{
-    MemoryRecords, OpenOptions, RECORDS_APPLICATION_ID, Reader, RecordsOptions, SqliteLedger,
-    SqliteRecords,
+    OpenOptions, RECORDS_APPLICATION_ID, Reader, RecordsOptions, SqliteLedger, SqliteRecords,
 };
 use weaver_types::ledger::{
     Batch, CounterChange, Durability, GuardedWrite, Ledger, LedgerError, Namespace, Record,
     RecordKey, RecordStore, RecordWrite, VersionGuard,
 };
-use weaver_types::{SystemClock, Tenant, Timestamp};
+use weaver_types::{Tenant, Timestamp};
 
-use crate::support::{event, fill, memory, numbered, open};
-
-fn change(path: &Path, sql: &str) {
-    Connection::open(path).unwrap().execute_batch(sql).unwrap();
-}
+use crate::support::{change, event, fill, memory, numbered, open};
 
 fn key(tenant: &str, namespace: Namespace, id: &str) -> RecordKey {
     RecordKey::new(Tenant::parse(tenant).unwrap(), namespace, id)
@@ -68,14 +62,12 @@ records! {
     SqliteLedger, |store, batch| store.commit(batch).wait().map(drop);
     weaver_trace_store::MemoryLedger, |store, batch| store.commit(batch).wait().map(drop);
     SqliteRecords, |store, batch| store.apply(batch);
-    MemoryRecords, |store, batch| store.apply(batch);
 }
 
 fn every_store(check: impl Fn(&dyn Records)) {
     let folder = tempfile::tempdir().unwrap();
     check(&memory());
     check(&open(&folder.path().join("ledger.db")));
-    check(&MemoryRecords::new(std::sync::Arc::new(SystemClock::default())));
     let options = RecordsOptions::default();
     check(&SqliteRecords::open(folder.path().join("records"), options).unwrap());
 }

@@ -243,7 +243,7 @@ fn an_output_that_takes_nothing_ends_the_export() {
     }
     for form in ExportFormat::ALL {
         let filter = EventFilter::parse(["run:run_golden"], Timestamp::default()).unwrap();
-        let error = write(&exports::log(), None, &filter, *form, &mut Full).unwrap_err();
+        let error = write(&exports::log(), None, &filter, form, &mut Full).unwrap_err();
         assert_eq!(error.to_string(), "the export cannot be written: no room", "{form:?}");
     }
 }

@@ -72,3 +72,58 @@ pub(crate) fn open(path: &std::path::Path) -> weaver_trace_store::SqliteLedger {
     weaver_trace_store::SqliteLedger::open(path, weaver_trace_store::OpenOptions::default())
         .unwrap()
 }
+
+/// Changes a file behind the back of the store.
+#[cfg(feature = "sqlite")]
+pub(crate) fn change(path: &std::path::Path, sql: &str) {
+    rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
+}
+
+/// Starts this test binary as a child that runs one test, told the path by a variable.
+#[cfg(feature = "sqlite")]
+pub(crate) fn child(test: &str, variable: &str, path: &std::path::Path) -> std::process::Child {
+    use std::process::{Command, Stdio};
+    Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(variable, path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// How often a child that runs one test has synced the write-ahead log since it last said `begin`,
+/// each time that it says one of these; `None` where `strace` is missing or not allowed.
+#[cfg(all(feature = "sqlite", target_os = "linux"))]
+pub(crate) fn syncs_of(
+    test: &str,
+    variable: &str,
+    folder: &std::path::Path,
+    stages: &[&str],
+) -> Option<Vec<usize>> {
+    use std::process::{Command, Stdio};
+    let trace = folder.join("trace");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-y", "-s", "32", "-e", "trace=fsync,fdatasync,write", "-o"]);
+    command
+        .arg(&trace)
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"]);
+    command.env(variable, folder.join("store")).stdout(Stdio::null()).stderr(Stdio::null());
+    if !command.status().is_ok_and(|status| status.success()) {
+        println!("SKIPPED: strace is missing or not allowed here, so no sync was looked for");
+        return None;
+    }
+    let (mut syncs, mut seen) = (0, Vec::new());
+    for line in std::fs::read_to_string(&trace).unwrap().lines() {
+        if line.contains("@ begin") {
+            syncs = 0;
+        } else if line.contains("sync(") && line.contains("-wal>") {
+            syncs += 1;
+        } else if stages.iter().any(|stage| line.contains(&format!("@ {stage}"))) {
+            seen.push(syncs);
+        }
+    }
+    Some(seen)
+}

@@ -8,7 +8,7 @@ use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::Timestamp;
 use weaver_types::ledger::{Batch, Durability, Ledger, LedgerError, TreeHead};
 
-use crate::support::{fill, key, numbered, open};
+use crate::support::{change, fill, key, numbered, open};
 
 /// A store of ten events, its head after six, and a way to change it.
 fn store(folder: &Path) -> (PathBuf, TreeHead) {
@@ -18,10 +18,6 @@ fn store(folder: &Path) -> (PathBuf, TreeHead) {
     let head = ledger.head().unwrap();
     fill(&ledger, 4);
     (path, head)
-}
-
-fn change(path: &Path, sql: &str) {
-    Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
 fn verdict(path: &Path, head: Option<&TreeHead>) -> Result<(), VerifyError> {

@@ -1,14 +1,12 @@
-//! Proofs from stored tiles, their verification, and the way from version 1 to them.
+//! Proofs from stored tiles, and their verification.
 
 use proptest::prelude::*;
-use rusqlite::Connection;
 use weaver_trace_store::merkle::{MerkleTree, TILE_BYTES, verify_consistency, verify_inclusion};
 use weaver_trace_store::verify::{LogProver, LogSource, VerifyError, verify};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
-use weaver_types::Digest;
 use weaver_types::ledger::{Batch, Durability, Ledger, LedgerError, MAX_BATCH_EVENTS};
 
-use crate::support::{event, memory, open};
+use crate::support::{change, event, memory, open};
 
 /// Appends events in batches of a thousand.
 fn bulk(ledger: &dyn Ledger, count: u64) {
@@ -122,10 +120,6 @@ fn what_is_not_there_is_not_proven() {
     }
 }
 
-fn change(path: &std::path::Path, sql: &str) {
-    Connection::open(path).unwrap().execute_batch(sql).unwrap();
-}
-
 #[test]
 fn verification_finds_a_changed_or_missing_tile_and_proofs_from_it_fail() {
     let folder = tempfile::tempdir().unwrap();
@@ -182,73 +176,4 @@ fn a_zeroed_tile_at_the_end_of_the_log_is_found_at_opening_and_any_by_verificati
         let opened = SqliteLedger::open(&path, OpenOptions::default()).map(drop);
         assert_eq!(matches!(opened, Err(LedgerError::Damaged(_))), at_end, "{opened:?}");
     }
-}
-
-/// Takes away the columns and tables that version 2 added, but for the tiles.
-const NO_SUMS: &str = "DROP TRIGGER record_gone; DROP TABLE openings; DROP TABLE blob_written;
-    DROP TABLE blob_names; ALTER TABLE meta DROP COLUMN synced; ALTER TABLE meta DROP COLUMN records;
-    ALTER TABLE meta DROP COLUMN blobs;";
-
-/// A store as version 1 left it.
-fn downgrade(path: &std::path::Path) {
-    change(path, &format!("DROP TABLE tiles; {NO_SUMS} PRAGMA user_version = 1"));
-}
-
-#[test]
-fn a_store_of_version_1_is_brought_to_version_2_also_in_two_attempts() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store");
-    let ledger = open(&path);
-    bulk(&ledger, 33_000);
-    let head = ledger.head().unwrap();
-    drop(ledger);
-    let tiles = |path: &std::path::Path| -> Vec<(i64, i64, Vec<u8>)> {
-        let db = Connection::open(path).unwrap();
-        let mut all = db.prepare("SELECT level, place, nodes FROM tiles ORDER BY 1, 2").unwrap();
-        let rows = all.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
-        rows.map(Result::unwrap).collect()
-    };
-    let wanted = tiles(&path);
-    assert_eq!(wanted.len(), 33_000 / 256 + 1);
-    // Whole, and from where a first attempt stopped.
-    for left in [None, Some(0), Some(127)] {
-        match left {
-            None => downgrade(&path),
-            Some(last) => change(
-                &path,
-                &format!(
-                    "DELETE FROM tiles WHERE level = 0 AND place > {last};
-                     DELETE FROM tiles WHERE level = 1 AND {last} < 127;
-                     {NO_SUMS}
-                     PRAGMA user_version = 1"
-                ),
-            ),
-        }
-        drop(open(&path));
-        let version: i64 = Connection::open(&path)
-            .unwrap()
-            .pragma_query_value(None, "user_version", |row| row.get(0))
-            .unwrap();
-        assert_eq!(version, 2);
-        assert!(tiles(&path) == wanted, "{left:?}");
-    }
-    assert!(verify(&Reader::open(&path).unwrap(), Some(&head)).is_ok());
-}
-
-#[test]
-fn a_damaged_store_of_version_1_is_not_brought_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store");
-    let ledger = open(&path);
-    bulk(&ledger, 700);
-    drop(ledger);
-    downgrade(&path);
-    change(&path, "UPDATE events SET header = CAST(header || ' ' AS BLOB) WHERE seq = 300");
-    let opened = SqliteLedger::open(&path, OpenOptions::default()).map(drop);
-    assert!(matches!(opened, Err(LedgerError::Damaged(_))), "{opened:?}");
-    let reader = Reader::open(&path).unwrap();
-    assert_eq!(verify(&reader, None).unwrap_err().seq(), Some(300));
-    let refused = reader.inclusion(0, 700).unwrap_err().to_string();
-    assert!(refused.contains("format version 1"), "{refused}");
-    assert_ne!(Digest::from_bytes([0; 32]), reader.head().unwrap().root);
 }

@@ -1,8 +1,7 @@
 //! The public behaviour of `weaver-text`, as properties over arbitrary text.
 
-#[cfg(test)]
+#![cfg(test)]
+
 mod estimate;
-#[cfg(test)]
 mod properties;
-#[cfg(test)]
 mod reveal;

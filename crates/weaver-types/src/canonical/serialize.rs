@@ -1,8 +1,11 @@
 //! Serialises a value to canonical bytes in one pass.
 //!
-//! The pass handles the common case: integers within the profile, strings, and plain keys. Anything
-//! else (a double, a key with an escape, a key that is not a string, a duplicate key) stops it, and
-//! the caller falls back to JSON text and the strict reader, which decide and report errors.
+//! The pass handles the common case: integers within the profile, strings, and plain keys. For
+//! anything else the caller falls back to JSON text and the strict reader, which decide and report
+//! errors. What they certainly refuse stops the pass: an integer beyond the profile, a duplicate key,
+//! deep nesting. What they may accept (a double, a key with an escape, a key that is not a string) is
+//! only noted, and its bytes are dropped at the end: the pass goes on, because it alone sees a double
+//! that is not finite, which JSON libraries silently write as `null`.
 
 mod fast_serializer;
 mod member_order;
@@ -17,8 +20,20 @@ use fast_serializer::{FastSerializer, OpenArray, OpenObject};
 
 pub use object_builder::ObjectBuilder;
 
-/// The canonical bytes of `value`; `None` when the fallback has to decide.
-pub(super) fn single_pass<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Option<Vec<u8>> {
+/// Why the single pass has no bytes to give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SinglePassError {
+    /// The fallback has to decide.
+    Undecided,
+    /// A double is not finite.
+    NotFinite,
+}
+
+/// The canonical bytes of `value`.
+pub(super) fn single_pass<T: Serialize + ?Sized>(
+    value: &T,
+    profile: Profile,
+) -> Result<Vec<u8>, SinglePassError> {
     // The output is larger than the value in memory, but rarely four times as large. Up to a
     // kilobyte an allocator answers from its small bins; beyond that it has to search.
     let capacity = match size_of_val(value) * 4 {
@@ -33,13 +48,13 @@ pub(super) fn single_pass_with_capacity<T: Serialize + ?Sized>(
     value: &T,
     profile: Profile,
     capacity: usize,
-) -> Option<Vec<u8>> {
+) -> Result<Vec<u8>, SinglePassError> {
     let mut out = FastSerializer::new(profile, capacity);
-    value.serialize(&mut out).ok()?;
-    Some(out.bytes.into_vec())
+    out.write(value)?;
+    Ok(out.bytes.into_vec())
 }
 
-/// The value is outside of the common case; the fallback decides.
+/// The value is outside of the common case; the fallback refuses it.
 #[derive(Debug)]
 struct Uncommon;
 
@@ -68,7 +83,8 @@ macro_rules! numbers {
 macro_rules! uncommon {
     ($($method:ident: $ty:ty,)*) => {
         $(fn $method(self, _: $ty) -> Result<(), Uncommon> {
-            Err(Uncommon)
+            self.is_uncommon = true;
+            Ok(())
         })*
     };
 }
@@ -91,8 +107,17 @@ impl<'a> ser::Serializer for &'a mut FastSerializer {
     }
 
     uncommon! {
-        serialize_i128: i128, serialize_u128: u128, serialize_f32: f32, serialize_f64: f64,
-        serialize_bytes: &[u8],
+        serialize_i128: i128, serialize_u128: u128, serialize_bytes: &[u8],
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<(), Uncommon> {
+        self.serialize_f64(value.into())
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<(), Uncommon> {
+        self.is_uncommon = true;
+        self.is_not_finite |= !value.is_finite();
+        Ok(())
     }
 
     fn serialize_bool(self, value: bool) -> Result<(), Uncommon> {
@@ -189,7 +214,10 @@ impl<'a> ser::Serializer for &'a mut FastSerializer {
     /// begin with `$`.
     #[inline(always)]
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<OpenObject<'a>, Uncommon> {
-        if name.starts_with('$') { Err(Uncommon) } else { self.begin_object() }
+        if name.starts_with('$') {
+            self.is_uncommon = true;
+        }
+        self.begin_object()
     }
 
     fn serialize_struct_variant(
@@ -234,7 +262,9 @@ macro_rules! fields {
                 key: &'static str,
                 value: &T,
             ) -> Result<(), Uncommon> {
-                self.out.write_name(&mut self.keys, key)?;
+                if self.out.write_name(&mut self.keys, key).is_err() {
+                    self.out.is_uncommon = true;
+                }
                 value.serialize(&mut *self.out)
             }
 

@@ -40,16 +40,6 @@ pub(super) fn is_plain_name(name: &[u8]) -> bool {
     !any_byte_in(name, |byte| is_special(byte) | (byte >= 0xf0))
 }
 
-/// The position of the first byte that needs an escape (a quote, a backslash, a control character);
-/// `None` when there is none.
-pub(super) fn find_special(text: &[u8]) -> Option<usize> {
-    if any_byte_in(text, is_special) {
-        text.iter().position(|byte| is_special(*byte))
-    } else {
-        None
-    }
-}
-
 /// The first eight bytes of a text as a number, padded with zeros. Of two texts without a zero
 /// byte, the one with the lower number sorts first.
 pub(super) fn sort_prefix(text: &[u8]) -> u64 {
@@ -142,39 +132,26 @@ fn special_bits(word: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::{
-        copy_plain_ascii, find_special, is_plain_name, is_special, plain_prefix_len, sort_prefix,
+        any_byte_in, copy_plain_ascii, is_plain_name, is_special, plain_prefix_len, sort_prefix,
     };
 
     #[test]
-    fn every_byte_that_ends_a_plain_stretch_is_seen_wherever_it_stands() {
-        for byte in 0..=255_u8 {
-            for index in 0..20 {
-                for around in [b'a', b' ', b'#', b'!', b'[', b']', 0x7f, 0x80, 0xff] {
-                    let mut text = [around; 20];
-                    text[index] = byte;
-                    let wanted = matches!(byte, b'"' | b'\\' | 0..=0x1f).then_some(index);
-                    assert_eq!(find_special(&text), wanted, "{byte} at {index} among {around}");
-                }
-            }
-        }
-        assert_eq!(find_special(&[1; 9]), Some(0));
+    fn a_byte_that_needs_an_escape_is_seen_wherever_it_stands() {
         for length in 0..40 {
             for index in 0..length {
                 let mut text = vec![b'a'; length];
-                text[index] = b'"';
-                assert_eq!(find_special(&text), Some(index), "{index} of {length}");
-                assert!(!is_plain_name(&text), "{index} of {length}");
-                text[index] = 0xf0;
-                assert!(
-                    find_special(&text).is_none() && !is_plain_name(&text),
-                    "{index} of {length}"
-                );
-                text[index] = 0xc3;
-                assert!(is_plain_name(&text), "{index} of {length}");
+                for byte in 0..=255_u8 {
+                    text[index] = byte;
+                    let special = matches!(byte, b'"' | b'\\' | 0..=0x1f);
+                    assert_eq!(any_byte_in(&text, is_special), special, "{byte} at {index}");
+                    let plain = !special && byte < 0xf0;
+                    assert_eq!(is_plain_name(&text), plain, "{byte} at {index} of {length}");
+                }
             }
         }
-        assert_eq!(find_special(b""), None);
+        assert!(!any_byte_in(b"", is_special));
     }
+
     #[test]
     fn a_text_is_copied_and_what_does_not_stand_for_itself_is_seen() {
         for length in 0..40 {

@@ -34,9 +34,14 @@ pub enum DocumentKind {
     /// An approval given in advance.
     Standing,
     /// A confirmation or revocation by an operator.
-    OperatorWord,
+    OperatorStatement,
     /// A run of the log, as the public contract `TraceBundle`.
     Bundle,
+}
+
+crate::words! { DocumentKind: "The name of the kind in envelopes.";
+    Policy = "policy", Contracts = "contracts", Keys = "keys", Resolution = "resolution",
+    Standing = "standing", OperatorStatement = "operator_statement", Bundle = "bundle",
 }
 
 impl DocumentKind {
@@ -49,7 +54,7 @@ impl DocumentKind {
             Self::Keys => DomainTag::KEYS,
             Self::Resolution => DomainTag::RESOLUTION,
             Self::Standing => DomainTag::STANDING,
-            Self::OperatorWord => DomainTag::OPERATOR_WORD,
+            Self::OperatorStatement => DomainTag::OPERATOR_STATEMENT,
             Self::Bundle => DomainTag::BUNDLE,
         }
     }
@@ -60,20 +65,6 @@ impl DocumentKind {
     #[must_use]
     pub fn digest(self, document: &[u8]) -> Digest {
         Digest::of(self.tag(), document)
-    }
-
-    /// The name of the kind in envelopes.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Policy => "policy",
-            Self::Contracts => "contracts",
-            Self::Keys => "keys",
-            Self::Resolution => "resolution",
-            Self::Standing => "standing",
-            Self::OperatorWord => "operator_word",
-            Self::Bundle => "bundle",
-        }
     }
 }
 

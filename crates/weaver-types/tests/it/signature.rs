@@ -209,7 +209,7 @@ const KINDS: [DocumentKind; 6] = [
     DocumentKind::Keys,
     DocumentKind::Resolution,
     DocumentKind::Standing,
-    DocumentKind::OperatorWord,
+    DocumentKind::OperatorStatement,
 ];
 
 #[test]

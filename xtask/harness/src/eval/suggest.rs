@@ -22,7 +22,7 @@ use super::work::history::Histories;
 /// The least share of calls that the rules must cover.
 const MIN_COVERAGE: f64 = 0.9;
 
-const OBSERVE_POLICY: &str = "kind = \"policy\"\nformat = 2\nid = \"observing\"\nversion = 1\n\
+const OBSERVE_POLICY: &str = "kind = \"policy\"\nformat = 1\nid = \"observing\"\nversion = 1\n\
     enforcement = \"observe\"\n\n[principals.owner]\nroles = [\"owner\"]\n";
 const ENFORCE_POLICY: &str = "kind = \"policy\"\nformat = 1\nid = \"suggested\"\nversion = 2\n\n\
     [principals.owner]\nroles = [\"owner\"]\n";

@@ -36,7 +36,7 @@ fn an_ended_record_holds_a_commitment_and_no_arguments() {
 
 #[test]
 fn newer_damaged_and_misplaced_records_are_refused() {
-    let newer = OPEN.replace("\"v\":1}", "\"v\":3}");
+    let newer = OPEN.replace("\"v\":1}", "\"v\":2}");
     assert_ne!(newer, OPEN);
     let more = ENDED.replace("\"v\":1}", "\"v\":1,\"w\":1}");
     for wrong in [newer.as_str(), more.as_str(), "{}", "nonsense", ""] {
@@ -47,19 +47,14 @@ fn newer_damaged_and_misplaced_records_are_refused() {
 }
 
 #[test]
-fn a_call_with_masks_is_written_in_the_newer_form_and_any_other_as_ever() {
+fn a_call_with_masks_is_read_back_as_it_was() {
     let StoredHold::Open(mut open) = read(OPEN).unwrap() else { panic!("another form") };
-    assert_eq!(StoredHold::Open(open.clone()).version(), 1);
     let given = serde_json::json!({ "to": "[EMAIL_1]" });
     open.held_request.masks = Some(HeldMasks { as_written: given, values: Vec::new() });
     let form = StoredHold::Open(open);
-    assert_eq!(form.version(), 2);
     let value = form.put(&Tenant::default()).unwrap().value;
-    let text = String::from_utf8(value.clone()).unwrap();
-    assert!(text.ends_with(",\"v\":2}"), "{text}");
     let record = Record { version: 1, value };
     assert_eq!(StoredHold::read("apr_golden", &record).unwrap(), form);
-    assert_eq!(read(ENDED).unwrap().version(), 1);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::excerpt_request::{Continuation, Excerpt, ExcerptRequest};
 use super::text;
 use super::verbatim_content::Masker;
 use crate::content::{Rows, ValueRenderer};
-use crate::frame::fit::json_chars;
+use crate::frame::json_chars;
 use crate::redact::Redactor;
 use crate::redact::value::WalkBounds;
 use crate::spec::EffectiveLimits;

@@ -207,6 +207,6 @@ fn whatever_there_is_the_frame_is_within_its_budget() {
 
 #[test]
 fn characters_and_bytes_are_counted_apart() {
-    assert_eq!((json_chars(&"é"), json_bytes(&"é")), (3, 4));
-    assert_eq!((json_chars(&"a…\n"), json_bytes(&"a…\n")), (6, 8));
+    assert_eq!((json_chars(&"é"), json_size::json_bytes(&"é")), (3, 4));
+    assert_eq!((json_chars(&"a…\n"), json_size::json_bytes(&"a…\n")), (6, 8));
 }

@@ -23,6 +23,8 @@ pub(crate) struct Part {
     pub(crate) check: CheckKind,
     pub(crate) verdict: Verdict,
     pub(crate) reason: ReasonCode,
+    /// The name of the rule that says it.
+    pub(crate) rule: Option<String>,
     pub(crate) authority: ApprovalAuthority,
     pub(crate) constraints: Constraints,
     pub(crate) wait_ms: Option<u64>,
@@ -34,6 +36,7 @@ impl Part {
             check,
             verdict,
             reason,
+            rule: None,
             authority: ApprovalAuthority::default(),
             constraints: Constraints::default(),
             wait_ms: None,
@@ -47,6 +50,28 @@ impl Part {
     pub(crate) fn hold(check: CheckKind, reason: ReasonCode) -> Self {
         Self::new(check, Verdict::Hold, reason)
     }
+
+    pub(crate) fn of_rule(self, rule: &Table) -> Self {
+        Self { rule: rule["name"].as_str().map(str::to_owned), ..self }
+    }
+
+    fn said(&self) -> Said {
+        // What was released says who released it instead.
+        let rule = self.rule.clone().filter(|_| !RELEASES.contains(&self.reason));
+        (self.check, self.verdict, self.reason, rule)
+    }
+}
+
+/// Check, verdict, reason and the name of the rule.
+type Said = (CheckKind, Verdict, ReasonCode, Option<String>);
+
+/// Without names where so many are said that a decision lists only some of them.
+fn comparable(said: impl Iterator<Item = Said>) -> BTreeSet<Said> {
+    let all: BTreeSet<Said> = said.collect();
+    if all.len() <= 10 {
+        return all;
+    }
+    all.into_iter().map(|(check, verdict, reason, _)| (check, verdict, reason, None)).collect()
 }
 
 /// An answer, in the form in which two are compared.
@@ -54,8 +79,8 @@ impl Part {
 pub(crate) struct Answer {
     pub(crate) verdict: Verdict,
     pub(crate) primary: ReasonCode,
-    /// Check, verdict and reason of everything that was said.
-    pub(crate) said: BTreeSet<(CheckKind, Verdict, ReasonCode)>,
+    /// Everything that was said.
+    pub(crate) said: BTreeSet<Said>,
     pub(crate) waits_ms: BTreeSet<u64>,
     pub(crate) authority: ApprovalAuthority,
     pub(crate) constraints: Constraints,
@@ -107,7 +132,7 @@ impl Answer {
         Self {
             verdict,
             primary: first.unwrap().reason,
-            said: parts.iter().map(|part| (part.check, part.verdict, part.reason)).collect(),
+            said: comparable(parts.iter().map(Part::said)),
             waits_ms: parts.iter().filter_map(|part| part.wait_ms).collect(),
             authority,
             constraints,
@@ -116,6 +141,10 @@ impl Answer {
 
     /// What the crate answered.
     pub(crate) fn shown(decision: &Decision) -> Self {
+        let rule = |detail: &str| -> Option<String> {
+            let (name, rest) = detail.strip_prefix("rule `")?.split_once('`')?;
+            (rest.is_empty() || rest.starts_with(": ")).then(|| name.to_owned())
+        };
         let said = decision.check_results().iter();
         let waits = decision.check_results().iter().filter_map(|one| match one.discharge {
             Remedy::Wait { retry_after_ms } => Some(retry_after_ms),
@@ -124,7 +153,9 @@ impl Answer {
         Self {
             verdict: decision.verdict(),
             primary: decision.primary_reason(),
-            said: said.map(|one| (one.check, one.verdict, one.reason)).collect(),
+            said: comparable(
+                said.map(|one| (one.check, one.verdict, one.reason, rule(&one.detail))),
+            ),
             waits_ms: waits.collect(),
             authority: decision.authority().clone(),
             constraints: decision.constraints().clone(),

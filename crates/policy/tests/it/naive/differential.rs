@@ -43,7 +43,7 @@ fn compare(seeds: std::ops::Range<u64>, requests: usize, tally: &mut Tally) {
                 None => tally.not_offered += 1,
                 Some(answer) => {
                     *tally.verdicts.entry(answer.verdict.as_str()).or_default() += 1;
-                    for (_, _, reason) in &answer.said {
+                    for (_, _, reason, _) in &answer.said {
                         *tally.reasons.entry(reason.as_str()).or_default() += 1;
                     }
                 }

@@ -3,8 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use toml::{Table, Value};
-use weaver_policy::{PolicySet, RateLimitWindows};
-use weaver_types::{Capability, Confidentiality, Decision, Integrity, Verdict};
+use weaver_policy::{Policy, PolicySet, RateLimitWindows, RuleEnforcement};
+use weaver_types::{
+    Capability, CheckKind, CheckResult, Confidentiality, Decision, Effects, Integrity, Operation,
+    ReasonCode, Rung, SafetyMode, Verdict,
+};
 
 use super::case::load;
 use super::dice::Dice;
@@ -121,7 +124,100 @@ fn a_further_signal_never_loosens() {
         asked.signals.push(signal(dice));
         asked.a_source_failed |= dice.chance(10);
     };
-    compare(Shape::FULL, NOTHING, speak, is_no_wider);
+    compare(Shape::FULL, NOTHING, speak, |documents, before, after| {
+        is_no_wider(documents, before, after);
+        let (set, asked, capability) = after;
+        let silent = Asked { signals: Vec::new(), a_source_failed: false, ..asked.clone() };
+        let (bare, loud) = (decide((set, &silent, capability)), decide(after));
+        assert!(bare.verdict() <= loud.verdict(), "{}", shown(documents, after));
+        let failure = |said: &CheckResult| said.reason == ReasonCode::SignalUnavailable;
+        let spoke = loud.check_results().iter().any(failure);
+        assert!(!spoke || (asked.a_source_failed && loud.verdict() >= Verdict::Hold));
+        // What is said without signals is still said, except that a denial asks for nothing.
+        let asks = |said: &&CheckResult| said.reason != ReasonCode::ArgumentsRequired;
+        for said in bare.check_results().iter().filter(asks) {
+            assert!(loud.check_results().contains(said), "{said:?}");
+        }
+    });
+}
+
+#[test]
+fn no_rule_set_weakens_the_floor() {
+    compare(Shape::FULL, NOTHING, AS_BEFORE, |_, before, _| {
+        let (_, asked, capability) = before;
+        let verdict = decide(before).verdict();
+        if capability.rung() == Rung::L5 {
+            assert_eq!(verdict, Verdict::Deny);
+        }
+        if capability.rung() == Rung::L4 && asked.operation == Operation::Invoke {
+            assert!(verdict >= Verdict::Hold);
+        }
+        if asked.mode != SafetyMode::Normal && capability.spec().effects != Effects::READ_LOCAL {
+            assert_eq!(verdict, Verdict::Deny);
+        }
+    });
+}
+
+/// The set with another policy.
+fn with_policy(set: &PolicySet, change: impl FnOnce(&mut Policy)) -> PolicySet {
+    let mut policy = set.policy().clone();
+    change(&mut policy);
+    PolicySet::from_code(policy, set.contracts().clone()).unwrap()
+}
+
+#[test]
+fn observing_records_the_decision_that_enforcing_makes() {
+    compare(Shape::FULL, NOTHING, AS_BEFORE, |documents, before, _| {
+        let (set, asked, capability) = before;
+        let enforced = decide(before);
+        let relaxed = with_policy(set, |policy| policy.enforcement = RuleEnforcement::Observe);
+        let observed = decide((&relaxed, asked, capability));
+        let would = observed.would_have().unwrap();
+        assert_eq!(would.verdict(), enforced.verdict(), "{}", shown(documents, before));
+        assert_eq!(would.check_results(), enforced.check_results());
+        assert_eq!(observed.constraints(), enforced.constraints());
+        let always = [
+            CheckKind::Prohibited,
+            CheckKind::Mode,
+            CheckKind::Contract,
+            CheckKind::Precondition,
+            CheckKind::System,
+        ];
+        let holds = enforced.obstacles().filter(|said| always.contains(&said.check));
+        let strictest = holds.map(|said| said.verdict).max().unwrap_or(Verdict::Allow);
+        assert_eq!(observed.verdict(), strictest, "{}", shown(documents, before));
+        if capability.rung() == Rung::L5 {
+            assert_eq!(observed.verdict(), Verdict::Deny, "nothing frees L5");
+        }
+        let full = ReasonCode::LedgerUnavailable;
+        let full = CheckResult::new(CheckKind::System, Verdict::Deny, full, "it is full");
+        let both = observed.joined_with(full);
+        assert_eq!(both.verdict(), Verdict::Deny, "a stricter word joins both");
+        assert_eq!(both.would_have().unwrap().verdict(), Verdict::Deny);
+    });
+}
+
+/// Observing some rules is to enforce the others alone.
+#[test]
+fn observed_rules_are_as_if_they_were_not_there() {
+    let observe = |dice: &mut Dice, documents: &mut Documents| {
+        for rule in documents.rules() {
+            if dice.chance(40) {
+                let rule = rule.as_table_mut().unwrap();
+                rule.insert("enforcement".to_owned(), text("observe"));
+            }
+        }
+    };
+    compare(Shape::FULL, observe, AS_BEFORE, |documents, before, after| {
+        let (set, asked, capability) = after;
+        let rest =
+            with_policy(set, |policy| policy.rules.retain(|rule| rule.enforcement.is_none()));
+        let (some, rest) = (decide(after), decide((&rest, asked, capability)));
+        assert_eq!(some.verdict(), rest.verdict(), "{}", shown(documents, after));
+        if let Some(would) = some.would_have() {
+            assert_eq!(would.verdict(), decide(before).verdict(), "{}", shown(documents, after));
+        }
+    });
 }
 
 /// Roles stand in `require` and under `unless` in deny rules.

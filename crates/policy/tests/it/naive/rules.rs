@@ -110,7 +110,7 @@ fn denial(rule: &Table) -> Part {
         "memory_write_requires_writer" | "memory_sensitive_read_denied" => CheckKind::Sensitivity,
         other => panic!("no such code: {other}"),
     };
-    Part::deny(check, ReasonCode::parse(code).unwrap())
+    Part::deny(check, ReasonCode::parse(code).unwrap()).of_rule(rule)
 }
 
 fn shortfall(mildest: &Lack<'_>) -> Vec<Part> {
@@ -139,7 +139,8 @@ pub(crate) fn parts(policy: &Table, capability: &Effective, asked: &Asked) -> Ve
         match rule["effect"].as_str().unwrap() {
             "deny" if matches != Some(false) => parts.push(denial(rule)),
             "require_approval" if matches != Some(false) => {
-                let mut part = Part::hold(CheckKind::Rule, ReasonCode::ApprovalRequired);
+                let part = Part::hold(CheckKind::Rule, ReasonCode::ApprovalRequired);
+                let mut part = part.of_rule(rule);
                 part.authority = authority_in(rule.get("authority"));
                 part.constraints = constraints_of(rule);
                 parts.push(part);
@@ -150,7 +151,8 @@ pub(crate) fn parts(policy: &Table, capability: &Effective, asked: &Asked) -> Ve
     }
     if lacks.iter().any(Lack::is_nothing) {
         for met in lacks.iter().filter(|lack| lack.is_nothing()) {
-            let mut part = Part::new(CheckKind::Rule, Verdict::Allow, ReasonCode::RuleAllow);
+            let part = Part::new(CheckKind::Rule, Verdict::Allow, ReasonCode::RuleAllow);
+            let mut part = part.of_rule(met.rule);
             part.constraints = constraints_of(met.rule);
             parts.push(part);
         }

@@ -2,8 +2,8 @@
 
 use serde::ser::Serialize;
 
-use super::Uncommon;
 use super::member_order::sort_members;
+use super::{SinglePassError, Uncommon};
 use crate::canonical::json_buffer::JsonBuffer;
 use crate::canonical::unescaped_text::{is_plain_name, sort_prefix};
 use crate::canonical::{MAX_DEPTH, Profile};
@@ -14,13 +14,30 @@ pub(super) struct FastSerializer {
     /// The largest magnitude of an integer that the profile allows.
     max_integer: u64,
     pub(super) depth: usize,
+    /// Something was left out that the fallback has to write, so the bytes are of no use.
+    pub(super) is_uncommon: bool,
+    /// A double is not finite.
+    pub(super) is_not_finite: bool,
 }
 
 impl FastSerializer {
     /// A serializer with an initial capacity in bytes.
     pub(super) fn new(profile: Profile, capacity: usize) -> Self {
         let max_integer = if profile == Profile::Foreign { u64::MAX } else { 1 << 53 };
-        Self { bytes: JsonBuffer::with_capacity(capacity), max_integer, depth: 0 }
+        let bytes = JsonBuffer::with_capacity(capacity);
+        Self { bytes, max_integer, depth: 0, is_uncommon: false, is_not_finite: false }
+    }
+
+    /// Writes a whole value. After an error, what was written of it is of no use.
+    pub(super) fn write<T: Serialize + ?Sized>(
+        &mut self,
+        value: &T,
+    ) -> Result<(), SinglePassError> {
+        let ended = value.serialize(&mut *self);
+        if self.is_not_finite {
+            return Err(SinglePassError::NotFinite);
+        }
+        if ended.is_err() || self.is_uncommon { Err(SinglePassError::Undecided) } else { Ok(()) }
     }
 
     #[inline(always)]
@@ -187,13 +204,15 @@ impl FastSerializer {
     ) -> Result<(), Uncommon> {
         let start = self.bytes.len();
         self.bytes.push(keys.separator);
-        key.serialize(&mut *self)?;
-        let Some([b'"', name @ .., b'"']) = self.bytes.get(start + 1..) else {
-            return Err(Uncommon);
+        // Also a number that the profile refuses as a value may be a key.
+        self.is_uncommon |= key.serialize(&mut *self).is_err();
+        let name = match self.bytes.get(start + 1..) {
+            Some([b'"', name @ .., b'"']) if is_plain_name(name) => name,
+            _ => {
+                self.is_uncommon = true;
+                return Ok(());
+            }
         };
-        if !is_plain_name(name) {
-            return Err(Uncommon);
-        }
         let sort_prefix = sort_prefix(name);
         self.bytes.push(b':');
         self.note_member(keys, start, sort_prefix);
@@ -207,7 +226,7 @@ impl FastSerializer {
         keys: &OpenObjectState,
         closing: &[u8],
     ) -> Result<(), Uncommon> {
-        if !keys.in_order {
+        if !keys.in_order && !self.is_uncommon {
             sort_members(&mut self.bytes, keys.start)?;
         }
         if keys.separator == b'{' {

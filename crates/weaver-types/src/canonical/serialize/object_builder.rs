@@ -4,7 +4,7 @@ use serde::ser::Serialize;
 
 use super::Uncommon;
 use super::fast_serializer::{FastSerializer, OpenObjectState};
-use crate::canonical::{CanonicalError, CanonicalFault, Profile, RecordBytes, serialize_via_text};
+use crate::canonical::{CanonicalError, CanonicalFault, Profile, RecordBytes, fall_back};
 
 /// Initial capacity in bytes; most events fit.
 const INITIAL_CAPACITY: usize = 2_048;
@@ -51,10 +51,10 @@ impl ObjectBuilder {
             return self.fail(CanonicalFault::Serialize.without_place());
         }
         let begin = self.out.bytes.len();
-        if value.serialize(&mut self.out).is_err() {
+        if let Err(error) = self.out.write(value) {
             self.out.bytes.truncate(begin);
-            self.out.depth = 1;
-            match serialize_via_text(value, self.profile) {
+            (self.out.depth, self.out.is_uncommon, self.out.is_not_finite) = (1, false, false);
+            match fall_back(value, self.profile, error) {
                 Ok(bytes) => self.out.bytes.write_raw(&bytes),
                 Err(error) => return self.fail(error.inside_key(key)),
             }
