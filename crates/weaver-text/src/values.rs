@@ -182,11 +182,11 @@ fn find_destinations(text: &str, skips_code: bool) -> (Vec<ValueToken>, bool) {
     let mut out = Vec::new();
     let mut complete = text.len() <= MAX_TEXT;
     let text = truncate(text);
-    address::find(&fold_confusable_separators(text), skips_code, &mut out);
+    complete &= address::find(&fold_confusable_separators(text), skips_code, &mut out);
     let mut views = Vec::new();
     complete &= reveal::views(text, Layers::ENCODED.with(Layer::Defanged), &mut views);
     for view in &views {
-        address::find(&fold_confusable_separators(&view.text), skips_code, &mut out);
+        complete &= address::find(&fold_confusable_separators(&view.text), skips_code, &mut out);
     }
     out.sort();
     out.dedup();

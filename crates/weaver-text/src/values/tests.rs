@@ -342,3 +342,19 @@ fn what_is_only_mentioned_is_set_apart() {
     let twice = request_tokens("Never pay Max. Pay Max.");
     assert!(has(&twice.asked, "max") && !has(&twice.mentioned, "max"));
 }
+
+#[test]
+fn texts_that_repeat_cost_no_more_than_others() {
+    let mut found = Vec::new();
+    assert!(!address::find(&"a://".repeat(16_000), false, &mut found), "not read as a whole");
+    let bytes: usize = found.iter().map(|token| token.key.len()).sum();
+    assert!(bytes < 20 * 64_000, "{bytes}");
+    let (_, complete) = destinations(&"a://".repeat(16_000));
+    assert!(!complete);
+    let (found, complete) = destinations("https://a.example/?u=https://b.example/x");
+    assert!(complete && found.len() >= 2, "{found:?}");
+    let text = "the ".repeat(20_000);
+    let all = word::words(&text);
+    assert_eq!(cues::adjacent(&all, 19_999), Vec::<&str>::new());
+    assert!(names("order the 3 my garage", ValueClass::Cued, &cued_name("order", "garage")));
+}
