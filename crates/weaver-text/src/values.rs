@@ -130,6 +130,7 @@ pub fn tokens_in_request(text: &str, out: &mut Vec<ValueToken>) {
         date::push_days(&words, out);
         gram::push_word_tokens(&words, out);
         cell::push_accounts(&words, out);
+        out.extend(payee::payees(&text));
         // Lenient matches count as well, and a URL also gives its host.
         let mut found = Vec::new();
         address::find(&fold_confusable_separators(&text), false, &mut found);

@@ -1,7 +1,7 @@
 //! Parses single values: the content of a row or a field of a reply.
 
 use super::word::Word;
-use super::{ValueClass, ValueToken, address, date, gram, number};
+use super::{ValueClass, ValueToken, address, date, gram, number, payee};
 
 /// Maximum length of a single value, in bytes.
 const MAX_VALUE_BYTES: usize = 160;
@@ -117,6 +117,7 @@ fn push_line_tokens(label: Option<&str>, text: &str, out: &mut Vec<ValueToken>) 
         }
         address::find(rest, false, out);
     }
+    out.extend(payee::payees(text));
 }
 
 fn is_label(name: &str) -> bool {
