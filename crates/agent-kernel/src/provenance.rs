@@ -27,5 +27,5 @@ pub(crate) use collect::{
 };
 pub(crate) use index::{IndexEntries, ProvenanceIndex, Voucher};
 pub(crate) use index_record::{put_digest, read_index, record_puts};
-pub(crate) use payments::payment_key;
+pub(crate) use payments::{Payment, PaymentReservation};
 pub(crate) use reply_records::{Reply, ReplyRecord, reply_records, vouched_ids};

@@ -9,7 +9,7 @@ use weaver_text::values::ValueToken;
 use weaver_types::{Capability, MaskedValue};
 
 use crate::cached_run::RunSlot;
-use crate::provenance;
+use crate::provenance::{self, Payment};
 
 /// The provenance index of a run as the policy sees it. A poisoned index vouches for nothing.
 #[derive(Clone)]
@@ -35,8 +35,9 @@ impl ValueOrigins for RunValueOrigins<'_> {
     }
 
     fn is_repeated_payment(&self, capability: &Capability, arguments: &Value) -> bool {
-        provenance::payment_key(capability, arguments)
-            .is_some_and(|key| self.slot.provenance().is_none_or(|index| index.has_payment(&key)))
+        Payment::of(capability, arguments).is_some_and(|payment| {
+            self.slot.provenance().is_none_or(|index| index.has_payment(&payment))
+        })
     }
 
     fn masked_tokens(&self, masked: &MaskedValue) -> Option<Vec<ValueToken>> {

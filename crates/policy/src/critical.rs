@@ -35,7 +35,7 @@ use weaver_types::{JsonPointer, SinkKind};
 pub(crate) use argument_role::is_field_name;
 pub use argument_role::{ArgumentRole, argument_role};
 pub(crate) use schema_membership::{PathStep, SchemaMembership, schema_allows, schema_membership};
-pub(crate) use tool_words::ToolWords;
+pub(crate) use tool_words::{ToolWords, grants_access, lasts};
 
 /// How deeply a schema is read.
 const MAX_DEPTH: usize = 5;
@@ -219,7 +219,7 @@ impl<'s> SchemaReader<'s> {
                 ArgumentRole::Text | ArgumentRole::Setting | ArgumentRole::Time
             );
             let switch = schema.get("type").is_some_and(|kind| kind == "boolean");
-            free && !switch && !has_members(schema)
+            free && !switch && !self.has_members(schema, 0)
         });
         let texts: Vec<&String> = texts.map(|(name, _)| name).collect();
         let pointer = |name: &str| format!("/{}", name.replace('~', "~0").replace('/', "~1"));
@@ -238,9 +238,26 @@ impl<'s> SchemaReader<'s> {
         }
     }
 
+    /// Whether the values of a schema have members with names of their own, themselves or in a list. A
+    /// reference is followed: what it leads to may be a plain text.
+    fn has_members(&self, schema: &Value, depth: usize) -> bool {
+        let below = |schema: &Value| self.has_members(schema, depth.saturating_add(1));
+        let referenced = || {
+            let name = schema.get("$ref")?.as_str()?;
+            let at = name.strip_prefix('#').and_then(|name| JsonPointer::parse(name).ok());
+            let found = at.and_then(|at| resolve_pointer(self.root, at.as_str()));
+            // What cannot be followed is read as a whole elsewhere.
+            Some(found.is_none_or(|found| below(&Value::Object(found.clone()))))
+        };
+        depth > MAX_DEPTH
+            || schema.get("properties").is_some_and(Value::is_object)
+            || schema.get("items").is_some_and(below)
+            || referenced().unwrap_or(false)
+    }
+
     fn read_member(&mut self, name: &str, schema: &'s Value, at: &str, depth: usize) {
         let kind = schema.get("type").and_then(Value::as_str);
-        let plain = kind != Some("boolean") && !has_members(schema);
+        let plain = kind != Some("boolean") && !self.has_members(schema, 0);
         let is_object = plain && self.tool.names_object(name, self.sink);
         let critical = match argument_role(name) {
             ArgumentRole::Text | ArgumentRole::Time | ArgumentRole::Setting => {
@@ -271,12 +288,6 @@ fn is_manner(name: &str, schema: &Value) -> bool {
 fn is_count(name: &str) -> bool {
     let words = weaver_text::split::identifier(name);
     words.last().is_some_and(|word| matches!(word.as_str(), "count" | "unit" | "units"))
-}
-
-fn has_members(schema: &Value) -> bool {
-    schema.get("properties").is_some_and(Value::is_object)
-        || schema.get("items").is_some_and(has_members)
-        || schema.get("$ref").is_some()
 }
 
 /// Resolves a pointer in the root schema.

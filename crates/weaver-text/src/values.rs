@@ -25,21 +25,23 @@ mod date;
 mod domain;
 mod gram;
 mod number;
+mod number_use;
+mod pasted;
 mod payee;
+mod spelling;
 mod stance;
 mod word_tokens;
 
-use unicode_normalization::UnicodeNormalization;
-
-use crate::invisible::is_invisible;
 use crate::reveal::{self, Layer, Layers};
 
 pub use self::address::{email, host, url};
 pub use self::cell::{account, identifier, path, secret, tokens_in_reply};
-pub use self::date::{Day, day, is_time};
+pub use self::date::{Day, day, is_plain_day, is_time};
 pub use self::gram::{GRAM, cued_name, edge_tokens, grams, words};
 pub use self::number::number;
 pub use self::payee::payees;
+pub use self::spelling::{bare_values, is_displayed};
+use self::spelling::{fold, fold_text, fold_value, spellings};
 
 /// Maximum bytes of a text that are read; the rest is ignored.
 pub const MAX_TEXT: usize = 256 * 1024;
@@ -117,23 +119,28 @@ impl ValueToken {
     }
 }
 
-/// Appends the values in a person's request to `out`.
+/// Appends the values in a person's request to `out`. What is encoded in it is not read: the person
+/// may not know what it says.
 pub fn tokens_in_request(text: &str, out: &mut Vec<ValueToken>) {
-    let text = fold_text(text);
-    let words = word::words(&text);
-    for (at, word) in words.iter().enumerate() {
-        word_tokens::push_tokens(&words, at, word, out);
-    }
-    date::push_days(&words, out);
-    gram::push_word_tokens(&words, out);
-    cell::push_accounts(&words, out);
-    // Lenient matches count as well, and a URL also gives its host.
-    for token in find_destinations(&text, false).0 {
-        if token.class == ValueClass::Url && !token.key.contains(['@', '\\']) {
-            let host = token.key.split(['/', '?']).next().unwrap_or_default();
-            out.push(ValueToken::new(ValueClass::Host, host));
+    for text in spellings(text) {
+        let words = word::words(&text);
+        for (at, word) in words.iter().enumerate() {
+            word_tokens::push_tokens(&words, at, word, out);
         }
-        out.push(token);
+        date::push_days(&words, out);
+        gram::push_word_tokens(&words, out);
+        cell::push_accounts(&words, out);
+        out.extend(payee::payees(&text));
+        // Lenient matches count as well, and a URL also gives its host.
+        let mut found = Vec::new();
+        address::find(&fold_confusable_separators(&text), false, &mut found);
+        for token in found {
+            if token.class == ValueClass::Url && !token.key.contains(['@', '\\']) {
+                let host = token.key.split(['/', '?']).next().unwrap_or_default();
+                out.push(ValueToken::new(ValueClass::Host, host));
+            }
+            out.push(token);
+        }
     }
 }
 
@@ -143,7 +150,7 @@ pub struct RequestTokens {
     /// The values in what the person asks for.
     pub asked: Vec<ValueToken>,
     /// The values that are only in pasted text (in a fence, behind `>`, in a quotation of several
-    /// sentences) or in a clause that denies.
+    /// sentences), in a clause that denies, or in something encoded.
     pub mentioned: Vec<ValueToken>,
 }
 
@@ -152,14 +159,22 @@ pub struct RequestTokens {
 #[must_use]
 pub fn request_tokens(text: &str) -> RequestTokens {
     let mut tokens = RequestTokens::default();
+    let text = truncate(text);
     tokens_in_request(text, &mut tokens.asked);
-    if let Some(rest) = stance::without_denials(truncate(text)) {
+    if let Some(rest) = stance::without_mentions(text) {
         let mut asked = Vec::new();
         tokens_in_request(&rest, &mut asked);
         let asked: std::collections::HashSet<ValueToken> = asked.into_iter().collect();
         (tokens.asked, tokens.mentioned) =
             tokens.asked.into_iter().partition(|token| asked.contains(token));
         gram::push_edges(text, &mut tokens.mentioned);
+    }
+    // Characters that nobody sees say nothing, whatever they spell.
+    let layers = Layers::ENCODED.without(Layer::Tag).with(Layer::Defanged);
+    let mut views = Vec::new();
+    reveal::views(text, layers, &mut views);
+    for view in &views {
+        address::find(&fold_confusable_separators(&view.text), false, &mut tokens.mentioned);
     }
     tokens
 }
@@ -175,18 +190,14 @@ pub fn has_signs(value: &str) -> bool {
 /// or defanged. False if the text was not read completely.
 #[must_use]
 pub fn destinations(text: &str) -> (Vec<ValueToken>, bool) {
-    find_destinations(text, true)
-}
-
-fn find_destinations(text: &str, skips_code: bool) -> (Vec<ValueToken>, bool) {
     let mut out = Vec::new();
     let mut complete = text.len() <= MAX_TEXT;
     let text = truncate(text);
-    address::find(&fold_confusable_separators(text), skips_code, &mut out);
+    complete &= address::find(&fold_confusable_separators(text), true, &mut out);
     let mut views = Vec::new();
     complete &= reveal::views(text, Layers::ENCODED.with(Layer::Defanged), &mut views);
     for view in &views {
-        address::find(&fold_confusable_separators(&view.text), skips_code, &mut out);
+        complete &= address::find(&fold_confusable_separators(&view.text), true, &mut out);
     }
     out.sort();
     out.dedup();
@@ -201,19 +212,6 @@ fn fold_confusable_separators(text: &str) -> String {
         out = out.replace(['\u{2236}', '\u{a789}', '\u{2d0}'], ":");
     }
     out
-}
-
-/// Folds compatibility forms (NFKC) and removes invisible characters other than white space.
-fn fold(text: &str) -> String {
-    if text.is_ascii() && !text.contains(is_invisible) {
-        return text.to_owned();
-    }
-    text.chars().filter(|c| !is_invisible(*c) || c.is_whitespace()).nfkc().collect()
-}
-
-fn fold_text(text: &str) -> String {
-    let text = truncate(text);
-    if text.is_ascii() { fold(text) } else { fold(&number::join_groups(text)) }
 }
 
 fn truncate(text: &str) -> &str {

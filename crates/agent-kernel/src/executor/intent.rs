@@ -7,7 +7,7 @@ use serde_json::Value;
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey};
 use weaver_types::{
     CheckKind, CheckResult, Decision, DecisionKey, EventKind, Label, Millicents, ReasonCode,
-    ResponseMode, Verdict,
+    Remedy, ResponseMode, Verdict,
 };
 
 use super::CallExecutor;
@@ -18,6 +18,7 @@ use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::RunSlot;
 use crate::decision_record::DecisionRecord;
 use crate::event_payload::{record_arguments, record_event};
+use crate::provenance::PaymentReservation;
 use crate::recorder::{OpenCall, OpenCallGuard, ProvenanceUpdate, RunUpdate, RunUpdateError};
 use crate::results::result_label;
 use crate::run_state::RunDelta;
@@ -106,10 +107,12 @@ impl CallExecutor {
             ),
             None => None,
         };
-        let provenance = self.results.argument_provenance(invocation, slot).map_err(|error| {
-            let detail = error.to_string();
-            refused(system_denial(invocation, ReasonCode::InternalError, detail))
-        })?;
+        let payment = self.reserve_payment(invocation, slot, release)?;
+        let provenance =
+            self.results.argument_provenance(invocation, slot, payment).map_err(|error| {
+                let detail = error.to_string();
+                refused(system_denial(invocation, ReasonCode::InternalError, detail))
+            })?;
         let delta = RunDelta {
             tool_calls: 1,
             label: early_label(invocation),
@@ -152,6 +155,30 @@ impl CallExecutor {
         let run_update =
             RunUpdate { budget, ..RunUpdate::new(invocation.caller, slot, delta, batch) };
         Ok(PreparedIntent { run_update, guard, provenance, release_effect: effect })
+    }
+
+    /// Reserves the payment that the call makes. The decision found that it is no repeated one; that
+    /// is checked again here, under the lock under which it is reserved, unless a person released
+    /// this very call, or the policy only records such holds.
+    fn reserve_payment(
+        &self,
+        invocation: &AuthorizedInvocation<'_>,
+        slot: &RunSlot,
+        release: Option<&HoldRelease>,
+    ) -> Result<Option<PaymentReservation>, IntentFailure> {
+        let is_released = matches!(release, Some(HoldRelease::Request { .. }));
+        if let Ok(payment) = self.results.reserve_payment(invocation, slot, is_released) {
+            return Ok(payment);
+        }
+        let detail = "another call has made this payment since the decision; ask again";
+        let (flow, reason) = (CheckKind::Flow, ReasonCode::UntrustedInfluence);
+        let held = CheckResult::new(flow, Verdict::Hold, reason, detail);
+        let held = held.with_remedy(Remedy::Approval);
+        let decision = self.context.policy().with_limit_result(invocation.decision.clone(), held);
+        if !decision.is_allowed() {
+            return Err(IntentFailure::Denied(Box::new(decision)));
+        }
+        Ok(self.results.reserve_payment(invocation, slot, true).ok().flatten())
     }
 
     /// Reads a standing approval again that another call has used, to count from its remaining

@@ -14,6 +14,8 @@ use weaver_text::values::{RequestTokens, ValueToken};
 use weaver_types::Random;
 use zeroize::Zeroizing;
 
+use super::Payment;
+
 /// The most entries of one run from the user's texts, and from everything else: results cannot use
 /// up the space of the user's texts.
 pub(crate) const MAX_USER_ENTRIES: usize = 16_384;
@@ -30,6 +32,10 @@ const MENTIONED_CLASS: u8 = 128;
 const ANY_CLASS: u8 = 255;
 /// The hash class of a source that vouches for nothing: a server, or one call.
 const VOID_SOURCE_CLASS: u8 = 254;
+
+/// How many payments are noted between two texts of the user. No more are made without a person's
+/// word.
+const MAX_PAYMENTS: u64 = 64;
 
 /// Who named a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +84,8 @@ pub(crate) struct ProvenanceIndex {
     distrusts_all: bool,
     /// The user's texts that were indexed last, compared by pointer to skip them quickly.
     indexed_user_texts: Option<std::sync::Arc<Vec<String>>>,
+    /// The payments that are being committed: with how much the user had said, and their numbers.
+    reserved_payments: Vec<(usize, u64, Payment)>,
 }
 
 impl std::fmt::Debug for ProvenanceIndex {
@@ -199,6 +207,21 @@ impl ProvenanceIndex {
         Some(added)
     }
 
+    /// Adds the note of a payment to the entries of its call, before all others. `None` without a
+    /// key.
+    pub(crate) fn with_payment(
+        &self,
+        mut added: IndexEntries,
+        sources: &[String],
+    ) -> Option<IndexEntries> {
+        let noted: Option<Vec<u64>> =
+            sources.iter().map(|source| self.hash(VOID_SOURCE_CLASS, source)).collect();
+        added.entries.splice(0..0, noted?);
+        added.overflowed |= added.entries.len() > self.remaining_capacity(Voucher::Untrusted)
+            && !self.distrusts_all;
+        Some(added)
+    }
+
     /// Whether the results of this server, or of this call, vouch for nothing.
     pub(crate) fn is_void(&self, source: &str) -> bool {
         let noted = self
@@ -207,16 +230,67 @@ impl ProvenanceIndex {
         noted || self.distrusts_all
     }
 
-    /// Whether this payment was made since the user last said something.
-    pub(crate) fn has_payment(&self, key: &str) -> bool {
-        let entry = self.hash(VOID_SOURCE_CLASS, &self.payment_source(key));
+    /// Whether this payment was made since the user last said something, or is being made. One that
+    /// cannot be noted counts as made.
+    pub(crate) fn has_payment(&self, payment: &Payment) -> bool {
+        let said = self.user.len();
+        let reserved = self.reserved_payments.iter();
+        let mut reserved = reserved.filter(|(then, ..)| *then == said);
+        reserved.any(|(_, _, other)| other.is_same(payment))
+            || (0..MAX_PAYMENTS).any(|number| self.is_noted_as(payment, number))
+            || self.next_payment(payment).is_none()
+    }
+
+    /// Whether the payment that is noted under a number is this one. It is known by its values and
+    /// by how many it has.
+    fn is_noted_as(&self, payment: &Payment, number: u64) -> bool {
+        let name = |what: &str| self.payment_source(payment, number, what);
+        if !self.is_noted(&name("")) {
+            return false;
+        }
+        let known =
+            payment.values.iter().filter(|value| self.is_noted(&name(&format!("+{value}"))));
+        let known = known.count();
+        known == payment.values.len() || self.is_noted(&name(&format!("={known}")))
+    }
+
+    fn is_noted(&self, source: &str) -> bool {
+        let entry = self.hash(VOID_SOURCE_CLASS, source);
         entry.is_some_and(|entry| self.untrusted.contains(&entry))
     }
 
-    /// The name under which a payment is noted: with how much the user has said so far, so that
-    /// the user's next words may ask for the payment again.
-    pub(crate) fn payment_source(&self, key: &str) -> String {
-        format!("payment {} {key}", self.user.len())
+    /// A name under which a payment is noted: with how much the user has said so far, so that the
+    /// user's next words may ask for the payment again.
+    fn payment_source(&self, payment: &Payment, number: u64, what: &str) -> String {
+        format!("payment {} {number} {} {what}", self.user.len(), payment.capability)
+    }
+
+    /// The first number for a note of this payment; `None` if there is no place for one.
+    fn next_payment(&self, payment: &Payment) -> Option<u64> {
+        let entries = payment.values.len().saturating_add(2);
+        if entries > self.remaining_capacity(Voucher::Untrusted) {
+            return None;
+        }
+        (0..MAX_PAYMENTS).find(|number| {
+            !self.reserved_payments.iter().any(|(_, reserved, _)| reserved == number)
+                && !self.is_noted(&self.payment_source(payment, *number, ""))
+        })
+    }
+
+    /// Reserves a payment until [`Self::release_payment`]; returns its number, and the names under
+    /// which it is to be noted. `None` if there is no place for a note.
+    pub(crate) fn reserve_payment(&mut self, payment: Payment) -> Option<(u64, Vec<String>)> {
+        let number = self.next_payment(&payment)?;
+        let name = |what: &str| self.payment_source(&payment, number, what);
+        let mut sources = vec![name(""), name(&format!("={}", payment.values.len()))];
+        sources.extend(payment.values.iter().map(|value| name(&format!("+{value}"))));
+        self.reserved_payments.push((self.user.len(), number, payment));
+        Some((number, sources))
+    }
+
+    /// Ends a reservation: the payment is noted now, or was not made.
+    pub(crate) fn release_payment(&mut self, number: u64) {
+        self.reserved_payments.retain(|(_, reserved, _)| *reserved != number);
     }
 
     /// How many more entries fit.

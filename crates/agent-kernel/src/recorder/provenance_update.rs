@@ -6,7 +6,7 @@ use weaver_types::ledger::RecordWrite;
 
 use super::RunRecorder;
 use crate::cached_run::RunSlot;
-use crate::provenance::{self, IndexEntries, ProvenanceIndex};
+use crate::provenance::{self, IndexEntries, PaymentReservation, ProvenanceIndex};
 
 /// What an update adds to the provenance index of its run: recorded with the update and applied
 /// once it is committed.
@@ -14,6 +14,8 @@ use crate::provenance::{self, IndexEntries, ProvenanceIndex};
 pub(crate) struct ProvenanceUpdate {
     pub(crate) puts: Vec<RecordWrite>,
     entries: Option<IndexEntries>,
+    /// The payment that it notes. No other call makes it until this is applied or dropped.
+    payment: Option<PaymentReservation>,
 }
 
 impl ProvenanceUpdate {
@@ -23,15 +25,23 @@ impl ProvenanceUpdate {
         self.puts.iter().map(provenance::put_digest).collect()
     }
 
+    /// Keeps a payment reserved until the update is applied or dropped.
+    pub(crate) fn with_payment(self, payment: Option<PaymentReservation>) -> Self {
+        Self { payment, ..self }
+    }
+
     /// Applies it to the index.
     pub(crate) fn apply(self, slot: &RunSlot) {
-        let Some(entries) = self.entries else { return };
-        if let Some(mut index) = slot.provenance() {
-            index.add(&entries);
+        if let Some(entries) = &self.entries
+            && let Some(mut index) = slot.provenance()
+        {
+            index.add(entries);
             if !self.puts.is_empty() {
                 index.mark_key_stored();
             }
         }
+        // From here on the note tells of the payment.
+        drop(self.payment);
     }
 }
 
@@ -53,7 +63,7 @@ impl RunRecorder {
             return Some(ProvenanceUpdate::default());
         }
         let puts = self.index_puts(run, slot, name, &entries)?;
-        Some(ProvenanceUpdate { puts, entries: Some(entries) })
+        Some(ProvenanceUpdate { puts, entries: Some(entries), payment: None })
     }
 
     pub(super) fn index_puts(

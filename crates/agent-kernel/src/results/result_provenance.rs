@@ -8,26 +8,55 @@ use super::ResultPipeline;
 use super::call_end::CallEnd;
 use crate::authorized_invocation::AuthorizedInvocation;
 use crate::cached_run::{RunSlot, lock_run};
-use crate::provenance::{self, ProvenanceIndex, Voucher};
+use crate::provenance::{self, Payment, PaymentReservation, ProvenanceIndex, Voucher};
 use crate::recorder::{ProvenanceUpdate, RecordingError};
 
+/// The payment was made, or is being made, by another call.
+pub(crate) struct RepeatedPayment;
+
 impl ResultPipeline {
+    /// Reserves the payment that a call makes, until it is noted with the intent. An error if it must
+    /// be new and another call has made it since the decision, or is making it.
+    pub(crate) fn reserve_payment(
+        &self,
+        invocation: &AuthorizedInvocation<'_>,
+        slot: &RunSlot,
+        may_repeat: bool,
+    ) -> Result<Option<PaymentReservation>, RepeatedPayment> {
+        let payment = Payment::of(&invocation.target.capability, invocation.arguments);
+        let Some(payment) = payment else { return Ok(None) };
+        let must_be_new = !may_repeat && is_untrusted(slot);
+        let Some(mut index) = slot.provenance() else { return Ok(None) };
+        if index.ensure_key(self.context.random.as_ref()).is_none() {
+            return Ok(None);
+        }
+        if must_be_new && index.has_payment(&payment) {
+            return Err(RepeatedPayment);
+        }
+        Ok(PaymentReservation::new(slot, &mut index, payment))
+    }
+
     /// Indexes the arguments of a call that untrusted input may have steered, so that no trusted
     /// result vouches for them later. If not all arguments are vouched for, neither the result of
     /// the call nor any later result of a server that it writes to vouches for anything. Calls that
-    /// store nothing and whose results are untrusted are skipped.
+    /// store nothing and whose results are untrusted are skipped. A payment is noted in any case: a
+    /// run without untrusted data may take some in before the model asks for it again.
     pub(crate) fn argument_provenance(
         &self,
         invocation: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
+        payment: Option<PaymentReservation>,
     ) -> Result<ProvenanceUpdate, RecordingError> {
         let spec = invocation.target.capability.spec();
         let writes = spec.effects.writes();
         let trusted = spec.output_label.integrity == Integrity::Trusted;
-        let payment = provenance::payment_key(&invocation.target.capability, invocation.arguments);
-        let payment = payment.and_then(|key| Some(slot.provenance()?.payment_source(&key)));
+        let noted = payment.as_ref().map_or(&[][..], |payment| &payment.sources);
         if !(writes || trusted) || !is_untrusted(slot) {
-            return self.note_payment(invocation, slot, payment.as_deref());
+            return match payment {
+                Some(_) => self.note_arguments(invocation, slot, (&[], &[], noted)),
+                None => Ok(ProvenanceUpdate::default()),
+            }
+            .map(|update| update.with_payment(payment));
         }
         let origin = &invocation.target.entry.origin;
         let mut void: Vec<&str> = Vec::new();
@@ -46,30 +75,24 @@ impl ResultPipeline {
         if trusted && (!vouched || is_void()) {
             void.push(invocation.call.as_str());
         }
-        void.extend(payment.as_deref());
-        let run = &invocation.caller.run.run_id;
-        let name = format!("{}.args", invocation.call);
-        self.recorder
-            .build_provenance_update(run, slot, &name, |index| {
-                index.untrusted_entries(&tokens, &void)
-            })
-            .ok_or(RecordingError::Form("the provenance of the arguments"))
+        self.note_arguments(invocation, slot, (&tokens, &void, noted))
+            .map(|update| update.with_payment(payment))
     }
 
-    /// Notes a payment of a run without untrusted data: the run may take some in before the model
-    /// asks for the same payment again.
-    fn note_payment(
+    /// The update that adds tokens, void sources and the note of a payment.
+    fn note_arguments(
         &self,
         invocation: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
-        payment: Option<&str>,
+        (tokens, void, payment): (&[ValueToken], &[&str], &[String]),
     ) -> Result<ProvenanceUpdate, RecordingError> {
-        let Some(payment) = payment else { return Ok(ProvenanceUpdate::default()) };
         let name = format!("{}.args", invocation.call);
-        let entries = |index: &ProvenanceIndex| index.untrusted_entries(&[], &[payment]);
+        let entries = |index: &ProvenanceIndex| {
+            index.with_payment(index.untrusted_entries(tokens, void)?, payment)
+        };
         self.recorder
             .build_provenance_update(&invocation.caller.run.run_id, slot, &name, entries)
-            .ok_or(RecordingError::Form("the payment"))
+            .ok_or(RecordingError::Form("the provenance of the arguments"))
     }
 
     /// Indexes the values that a trusted result shows, and the ids that its source assigned. A

@@ -6,19 +6,20 @@ use std::sync::{Arc, Barrier};
 use serde_json::json;
 use weaver_agent_kernel::{Caller, Invocation, Kernel, Ports, block_on};
 use weaver_policy::approval::Phase;
+use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
 use weaver_trace_store::verify::verify;
 use weaver_types::ledger::{
     Batch, Durability, Ledger, MAX_PAGE, Namespace, RecordKey, RecordWrite,
 };
 use weaver_types::{
-    Effects, EventKind, OsRandom, Random, RandomError, ReasonCode, ResponseMode, RunBudget,
-    SafetyMode, Tenant,
+    CapabilityDraft, Effects, EventKind, OsRandom, Random, RandomError, ReasonCode, ResponseMode,
+    RunBudget, Rung, SafetyMode, SinkKind, Tenant,
 };
 
 use crate::approvals::{ALICE, Desk, push};
 use crate::support::{
-    Asked, Faulty, World, ana, draft, fold, kinds, log, memory, open_policy, parts, snapshot,
-    sqlite, succeeded,
+    Asked, Faulty, World, ana, draft, fold, kinds, log, memory, open_policy, parts, parts_of,
+    snapshot, sqlite, succeeded,
 };
 
 const THREADS: usize = 64;
@@ -254,4 +255,49 @@ fn another_answer_between_decision_and_intent_takes_nothing_from_a_grant() {
     assert!(succeeded(&done), "{done:?}");
     assert_eq!(desk.world.executed(), 1);
     assert_eq!(desk.world.kernel.approval_phase(&id), Some(Phase::Consumed));
+}
+
+/// A payment on a rung that the floor does not hold.
+fn payments() -> Arc<PolicySet> {
+    let (rung, sink) = (Some(Rung::L1), Some(SinkKind::Payment));
+    let contract = Contract { rung, sink, lower_rung: true, ..Contract::default() };
+    let contracts = Contracts::new("payments").with(Pattern::parse("bank.pay").unwrap(), contract);
+    Arc::new(PolicySet::from_code(open_policy(), contracts).unwrap())
+}
+
+/// Both calls are decided before either is committed; only one of them pays.
+#[test]
+fn two_payments_decided_at_once_are_one() {
+    let meeting = Arc::new(Meeting { guests: AtomicUsize::new(0), barrier: Barrier::new(2) });
+    let mut world = World::new(open_policy());
+    let parts = parts_of(memory(), world.clock.clone(), payments());
+    world.kernel = parts.with_random(meeting.clone()).open().unwrap();
+    let schema = json!({ "type": "object", "properties": { "to": {}, "amount": {} } });
+    world.register(CapabilityDraft {
+        input_schema: Some(schema.into()),
+        ..draft("bank.pay", Effects::WRITE_OPEN)
+    });
+    world.tool("web.read", Effects::READ_OPEN);
+    let (mut run, who) = (world.run(), ana());
+    assert!(run.record_user_text("Pay Bob 120 EUR."));
+    assert!(succeeded(&world.call(&run, &who, &Asked::new("web.read"))));
+    let caller = Caller { run: &run, principal: &who };
+    let asked = Asked::new("bank.pay").with(json!({ "to": "Bob", "amount": 120 }));
+    let tokens =
+        [(); 2].map(|()| block_on(world.kernel.grant(caller, asked.call())).token.unwrap());
+    let before = world.executed();
+    meeting.guests.store(2, Ordering::SeqCst);
+    let done: Vec<Invocation> = std::thread::scope(|scope| {
+        let threads = tokens.each_ref().map(|token| {
+            let (kernel, asked) = (&world.kernel, &asked);
+            scope.spawn(move || {
+                block_on(kernel.invoke(caller, token, &asked.arguments, ResponseMode::Table))
+            })
+        });
+        threads.map(|thread| thread.join().unwrap()).into()
+    });
+    assert_eq!(losers(&done), [ReasonCode::UntrustedInfluence]);
+    assert_eq!(world.executed() - before, 1);
+    let again = world.call(&run, &who, &asked);
+    assert_eq!(again.decision.primary_reason(), ReasonCode::UntrustedInfluence);
 }

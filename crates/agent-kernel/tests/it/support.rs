@@ -290,7 +290,7 @@ pub(crate) fn parts(
     parts_of(ledger, clock, set(policy))
 }
 
-fn parts_of(
+pub(crate) fn parts_of(
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     policy: Arc<PolicySet>,

@@ -341,3 +341,38 @@ fn the_words_of_the_tool_say_which_argument_is_its_object() {
     } });
     assert_eq!(found(manner, grant), ["/method", "/tier"], "a listed way to do the same is free");
 }
+
+#[test]
+fn a_reference_is_read_as_what_it_leads_to() {
+    let level = || json!({ "$ref": "#/$defs/Level" });
+    let schema = json!({
+        "$defs": {
+            "Level": { "enum": ["viewer", "admin"] },
+            "Box": { "properties": { "note": {} } },
+            "Loop": { "$ref": "#/$defs/Loop" },
+        },
+        "type": "object",
+        "properties": {
+            "user": {},
+            "level": level(),
+            "permission": level(),
+            "scopes": { "type": "array", "items": level() },
+            "box": { "$ref": "#/$defs/Box" },
+            "loop": { "$ref": "#/$defs/Loop" },
+            "gone": { "$ref": "#/$defs/Gone" },
+        },
+    });
+    assert_eq!(
+        found(schema, SinkKind::Credential),
+        ["/gone", "/level", "/loop", "/permission", "/scopes", "/user"]
+    );
+}
+
+#[test]
+fn how_often_something_is_paid_decides() {
+    let schema = texts(&["to", "recurring", "frequency", "note"]);
+    assert_eq!(found(schema.clone(), SinkKind::Payment), ["/frequency", "/recurring", "/to"]);
+    assert_eq!(found(schema, SinkKind::ExternalSend), ["/to"]);
+    let switch = json!({ "properties": { "to": {}, "recurring": { "type": "boolean" } } });
+    assert_eq!(found(switch, SinkKind::Payment), ["/to"]);
+}

@@ -29,6 +29,8 @@ const ACCESS_WORDS: [&str; 5] = ["permission", "permissions", "visibility", "rol
 /// Words of moments and durations that decide how long access lasts.
 const PERIOD_WORDS: [&str; 6] =
     ["until", "expires", "expiry", "expiration", "duration", "validity"];
+/// Words of settings that decide how often something is paid.
+const REPEAT_WORDS: [&str; 5] = ["recurring", "recurrence", "frequency", "interval", "repeat"];
 
 /// The words of the name of a tool.
 #[derive(Debug, Clone, Default)]
@@ -94,17 +96,21 @@ pub(super) fn decides_strictly(name: &str, sink: SinkKind) -> bool {
 }
 
 /// Whether a setting with this name says who gets access.
-pub(super) fn grants_access(name: &str, sink: SinkKind) -> bool {
+pub(crate) fn grants_access(name: &str, sink: SinkKind) -> bool {
     let words = split::identifier(name);
     requires_user_words(sink)
         && words.iter().rev().take(2).any(|word| ACCESS_WORDS.contains(&word.as_str()))
 }
 
-/// Whether an argument with this name says how long access lasts, or how much time is paid for.
-pub(super) fn lasts(name: &str, sink: SinkKind) -> bool {
+/// Whether an argument with this name says how long access lasts, or for how much time or how often
+/// something is paid.
+pub(crate) fn lasts(name: &str, sink: SinkKind) -> bool {
     let words = split::identifier(name);
     matches!(sink, SinkKind::Credential | SinkKind::Payment)
-        && words.iter().any(|word| PERIOD_WORDS.contains(&word.as_str()))
+        && words.iter().any(|word| {
+            let pays = sink == SinkKind::Payment && REPEAT_WORDS.contains(&word.as_str());
+            pays || PERIOD_WORDS.contains(&word.as_str())
+        })
 }
 
 fn singular(word: &str) -> &str {

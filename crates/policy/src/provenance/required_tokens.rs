@@ -6,6 +6,8 @@
 //! Principles*), in the form of an allowlist: untrusted input may have chosen any value, so a value
 //! is endorsed only if a trusted source contains the same one.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use weaver_text::split;
 use weaver_text::values::{self, GRAM, ValueClass, ValueToken};
@@ -15,6 +17,8 @@ use crate::critical::{ArgumentRole, PathStep, argument_role};
 
 /// The minimum number of words for a text that is not a name to be vouched for as a phrase.
 const MIN_PHRASE_WORDS: usize = 3;
+/// The most words of a text that a field of a trusted result vouches for as a whole.
+const MAX_FIELD_WORDS: usize = 2 * GRAM;
 /// Words in argument names that do not indicate what is named.
 const GENERIC_NAME_WORDS: [&str; 8] = ["id", "ids", "name", "number", "key", "code", "new", "no"];
 
@@ -52,6 +56,9 @@ impl RequiredTokens {
                 return Self::default();
             }
         };
+        if !values::is_displayed(&text) {
+            return Self::any_of([]);
+        }
         match argument_role(name) {
             ArgumentRole::Secret => Self::any_of(
                 values::secret(&text).map(|key| ValueToken::new(ValueClass::Secret, key)),
@@ -65,8 +72,7 @@ impl RequiredTokens {
             ArgumentRole::Text => Self::for_phrase(&text),
             ArgumentRole::Time => Self::for_time(&text),
             _ if text.contains('@') && !text.starts_with('@') => Self::for_addresses(&text),
-            // A day is one, whatever its argument is called.
-            _ if values::day(&text).is_some() => Self::for_time(&text),
+            role if reads_as_day(role, &text) => Self::for_time(&text),
             role => Self::any_of(tokens_by_role(role, name, raw_text(value).unwrap_or(&text))),
         }
     }
@@ -76,6 +82,9 @@ impl RequiredTokens {
     pub(crate) fn for_object(name: &str, value: &Value) -> Self {
         let number = value.is_number().then(|| value.to_string());
         let Some(text) = raw_text(value).or(number.as_deref()) else { return Self::default() };
+        if !values::is_displayed(text) {
+            return Self::any_of([]);
+        }
         if text.contains('@') && !text.starts_with('@') {
             return Self::for_addresses(text);
         }
@@ -90,6 +99,9 @@ impl RequiredTokens {
     /// The tokens of which one vouches for a choice that the schema lists: its words, in the forms
     /// that a person uses (`closed` for `close`).
     pub(crate) fn for_choice(text: &str) -> Self {
+        if !values::is_displayed(text) {
+            return Self::any_of([]);
+        }
         let base = split::identifier(text).join(" ");
         let stem = base.strip_suffix("ed").or_else(|| base.strip_suffix('d')).unwrap_or(&base);
         let forms = ["", "s", "d", "ed", "es", "ing"].map(|end| format!("{base}{end}"));
@@ -105,7 +117,7 @@ impl RequiredTokens {
     /// `unlock_door` where the user said "unlock the garage".
     pub(crate) fn for_tool_object<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> Self {
         let whole = values::words(text).join(" ");
-        if whole.is_empty() || values::has_signs(text) {
+        if whole.is_empty() || values::has_signs(text) || !values::is_displayed(text) {
             return Self::any_of([]);
         }
         let named = |word| ValueToken::new(ValueClass::Cued, values::cued_name(word, &whole));
@@ -147,16 +159,17 @@ impl RequiredTokens {
     /// Requires the words in their order: all n-grams of the text in the user's words, or the whole
     /// text as one field of a trusted result.
     fn for_phrase(text: &str) -> Self {
+        if !values::is_displayed(text) {
+            return Self::any_of([]);
+        }
         let words = values::words(text);
         if words.is_empty() {
             return Self::default();
         }
-        let whole = words.join(" ");
+        let whole = (words.len() <= MAX_FIELD_WORDS).then(|| words.join(" "));
         let group = |gram| {
-            vec![
-                ValueToken::new(ValueClass::Phrase, gram),
-                ValueToken::new(ValueClass::Name, whole.clone()),
-            ]
+            let whole = whole.iter().map(|whole| ValueToken::new(ValueClass::Name, whole.clone()));
+            std::iter::once(ValueToken::new(ValueClass::Phrase, gram)).chain(whole).collect()
         };
         Self { groups: values::grams(&words).into_iter().map(group).collect() }
     }
@@ -200,9 +213,29 @@ impl RequiredTokens {
         origins.reduce(weaker_origin).flatten()
     }
 
+    /// The readings of a single value other than a day; nothing for a text of several parts.
+    pub(crate) fn into_readings(self) -> BTreeSet<ValueToken> {
+        let group = if self.groups.len() == 1 { self.groups } else { Vec::new() };
+        let readings = group.into_iter().flatten();
+        readings.filter(|token| token.class != ValueClass::Day).collect()
+    }
+
     /// What kind of value it is, for people.
     pub(crate) fn kind(&self) -> &'static str {
         self.groups.iter().flatten().next().map_or("value", |token| token.class.name())
+    }
+}
+
+/// Whether a value is compared as a day: under any name that could be that of a moment, also as the
+/// end of a period (`to`), which sounds like a receiver. What names something has no time of day.
+fn reads_as_day(role: ArgumentRole, text: &str) -> bool {
+    match role {
+        ArgumentRole::Email | ArgumentRole::Account => false,
+        ArgumentRole::Recipient
+        | ArgumentRole::Identifier
+        | ArgumentRole::Path
+        | ArgumentRole::Network => values::is_plain_day(text),
+        _ => values::day(text).is_some(),
     }
 }
 

@@ -371,6 +371,23 @@ fn a_name_outside_of_the_schema_is_critical_unless_it_names_a_text() {
 }
 
 #[test]
+fn a_setting_outside_of_the_schema_is_critical_where_it_decides() {
+    let mut send = calendar(SinkKind::Payment, &[]);
+    send.known = Known::of(&[(ValueClass::Name, "lunch", ValueOrigin::User)]);
+    send.case.capability = {
+        let mut draft = draft("bank.pay", Effects::WRITE_OPEN);
+        draft.sink = Some(SinkKind::Payment);
+        draft.rung = Some(Rung::L3);
+        draft.critical_arguments = pointers(&["/to"]);
+        draft.input_schema = Some(json!({ "properties": { "to": {} } }).into());
+        draft.build().unwrap()
+    };
+    send.goes(json!({ "to": "lunch", "format": "short" }));
+    assert!(send.held(json!({ "to": "lunch", "recurring": "daily" })).is_some());
+    assert!(send.held(json!({ "to": "lunch", "permission": "all" })).is_some());
+}
+
+#[test]
 fn a_member_that_the_schema_does_not_name_may_be_a_second_receiver() {
     let mut draft = draft("chat.post", Effects::WRITE_OPEN);
     draft.sink = Some(SinkKind::ExternalSend);
@@ -502,4 +519,25 @@ fn what_lies_behind_a_mask_counts_only_where_it_may_not_go() {
     };
     assert!(reasons("mail").is_empty());
     assert_eq!(reasons("crm"), [ReasonCode::ClearanceExceeded, ReasonCode::MaskedValueFlow]);
+}
+
+#[test]
+fn what_holds_nothing_may_mean_everything_at_a_strict_sink() {
+    let mut delete = Send::to_sink(SinkKind::Destructive, &["/table", "/filter", "/ids"]);
+    delete.known = Known::of(&[(ValueClass::Name, "orders", ValueOrigin::User)]);
+    delete.goes(json!({ "table": "orders", "filter": null, "note": {} }));
+    delete.goes(json!({ "table": "orders", "filter": { "name": "orders", "id": null } }));
+    for (arguments, place) in [
+        (json!({ "table": "orders", "filter": {} }), "/filter"),
+        (json!({ "table": "orders", "filter": { "id": null } }), "/filter"),
+        (json!({ "table": "orders", "filter": { "$or": [{}] } }), "/filter"),
+        (json!({ "table": "orders", "ids": [] }), "/ids"),
+        (json!({ "table": "orders", "ids": [null] }), "/ids"),
+        (json!({ "table": "orders", "ids": [{ "id": "" }] }), "/ids"),
+        (json!({ "table": "orders", "ids": ["orders", null] }), "/ids/1"),
+    ] {
+        let why = format!("the empty value at `{place}` is not found in the user's words");
+        delete.waits(arguments, &why);
+    }
+    Send::new(&["/to", "/cc"]).goes(json!({ "to": "bob@corp.example", "cc": [{}] }));
 }

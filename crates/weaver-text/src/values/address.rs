@@ -12,6 +12,8 @@ const PORTS: std::ops::RangeInclusive<u32> = 80..=65_535;
 const PIECE_ENDS: [char; 5] = ['<', '>', '"', '`', '|'];
 /// Characters that end a host or an address without a scheme.
 const HOST_ENDS: [char; 12] = ['(', ')', '{', '}', '[', ']', ',', ';', '\'', '*', '!', '~'];
+/// How many URLs inside each other are read. Each of them goes on to the end of the outer one.
+const MAX_NESTED_URLS: usize = 16;
 /// Punctuation after an address that is not part of it.
 const TRAILING: [char; 13] = ['.', ',', ';', ':', '!', '?', '\'', ')', ']', '}', '*', '_', '~'];
 
@@ -48,8 +50,9 @@ pub fn url(text: &str) -> Option<ValueToken> {
 }
 
 /// Appends every address in a text. Lenient: anything that a reader may take for an address counts.
-/// Names of files and of code are left out if `skips_code`.
-pub(super) fn find(text: &str, skips_code: bool, out: &mut Vec<ValueToken>) {
+/// Names of files and of code are left out if `skips_code`. False if some were not read.
+pub(super) fn find(text: &str, skips_code: bool, out: &mut Vec<ValueToken>) -> bool {
+    let mut complete = true;
     let ends = |c: char| c.is_whitespace() || PIECE_ENDS.contains(&c);
     let (mut rest, mut word_before, mut mark_before) = (text, "", None);
     while !rest.is_empty() {
@@ -59,7 +62,7 @@ pub(super) fn find(text: &str, skips_code: bool, out: &mut Vec<ValueToken>) {
         if may_hold_address(piece) {
             let is_code = mark_before == Some('`') && mark == Some('`');
             let around = Surroundings { word_before, is_code, ..Surroundings::default() };
-            find_in_piece(piece, around, skips_code, out);
+            complete &= find_in_piece(piece, around, skips_code, out);
         }
         if !piece.is_empty() {
             word_before = piece;
@@ -67,28 +70,34 @@ pub(super) fn find(text: &str, skips_code: bool, out: &mut Vec<ValueToken>) {
         mark_before = mark;
         rest = tail.get(mark.map_or(0, char::len_utf8)..).unwrap_or_default();
     }
+    complete
 }
 
-/// Appends the addresses in a piece of text without white space.
+/// Appends the addresses in a piece of text without white space. False if it has too many URLs
+/// inside each other.
 fn find_in_piece(
     piece: &str,
     around: Surroundings<'_>,
     skips_code: bool,
     out: &mut Vec<ValueToken>,
-) {
+) -> bool {
     let mut rest = piece;
-    while let Some(at) = rest.find("://") {
+    for _ in 0..MAX_NESTED_URLS {
+        let Some(at) = rest.find("://") else {
+            // What follows a scheme was read with its URL.
+            if rest.len() == piece.len() {
+                push_schemeless(rest, around, skips_code, out);
+            }
+            return true;
+        };
         let start = scheme_start(rest, at);
         push_schemeless(rest.get(..start).unwrap_or_default(), around, false, out);
         let whole = rest.get(start..).unwrap_or_default().trim_end_matches(TRAILING);
         let key = || ValueToken::new(ValueClass::Url, whole.to_owned());
         out.push(parse_url(whole).unwrap_or_else(key));
         rest = rest.get(at.saturating_add(3)..).unwrap_or_default();
-        if !rest.contains("://") {
-            return;
-        }
     }
-    push_schemeless(rest, around, skips_code, out);
+    !rest.contains("://")
 }
 
 /// Whether a piece of text has a character that an address needs, or names `localhost`.

@@ -1,7 +1,7 @@
 //! Parses single values: the content of a row or a field of a reply.
 
 use super::word::Word;
-use super::{ValueClass, ValueToken, address, date, gram, number};
+use super::{ValueClass, ValueToken, address, date, gram, number, payee};
 
 /// Maximum length of a single value, in bytes.
 const MAX_VALUE_BYTES: usize = 160;
@@ -35,7 +35,7 @@ pub fn identifier(text: &str) -> Option<String> {
     let text = text.strip_prefix('#').filter(|rest| !rest.is_empty()).unwrap_or(text);
     let sound =
         !text.is_empty() && text.len() <= MAX_VALUE_BYTES && !text.contains(char::is_whitespace);
-    sound.then(|| super::fold_text(text))
+    sound.then(|| super::fold_value(text))
 }
 
 /// Parses a possible password: the text as written.
@@ -48,7 +48,7 @@ pub fn secret(text: &str) -> Option<String> {
 /// can lead elsewhere.
 #[must_use]
 pub fn path(text: &str) -> Option<String> {
-    let text = super::fold_text(text.trim()).replace('\\', "/");
+    let text = super::fold_value(text.trim()).replace('\\', "/");
     let root = if text.starts_with('/') { "/" } else { "" };
     let parts: Vec<_> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     let sound = !parts.is_empty() && !parts.contains(&"..") && text.len() <= 4096;
@@ -94,7 +94,12 @@ pub(super) fn push_accounts(words: &[Word<'_>], out: &mut Vec<ValueToken>) {
 /// one. Lines, and their parts between commas and similar separators, are parsed as single values;
 /// `name: value` at the start of a line gives the label.
 pub fn tokens_in_reply(label: Option<&str>, text: &str, out: &mut Vec<ValueToken>) {
-    let text = super::fold_text(text);
+    for text in super::spellings(text) {
+        push_line_tokens(label, &text, out);
+    }
+}
+
+fn push_line_tokens(label: Option<&str>, text: &str, out: &mut Vec<ValueToken>) {
     for line in text.lines() {
         let line = line.trim().trim_start_matches("- ").trim();
         let (label, rest) = match line.split_once(':') {
@@ -112,6 +117,7 @@ pub fn tokens_in_reply(label: Option<&str>, text: &str, out: &mut Vec<ValueToken
         }
         address::find(rest, false, out);
     }
+    out.extend(payee::payees(text));
 }
 
 fn is_label(name: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Recognises names of files and of code that look like hosts: `README.md`, `user.name`.
 //!
 //! Several top-level domains are endings of files, and anybody can register a host under one. So an
-//! ending alone excuses nothing: the name is one that programs are made of, it cannot be registered,
+//! ending alone excuses nothing, nor does a word that people use for pages as well: the name is one that programs are made of, it cannot be registered,
 //! or the text around it says that it is a file.
 
 use super::domain;
@@ -17,9 +17,9 @@ const FILE_STEMS: &str = "readme changelog contributing license licence security
     stop run entrypoint bootstrap init backup restore release archive data export photo photos \
     video source src dist makefile common types constants errors error";
 /// Words before a name which say that it is a file.
-const FILE_CUES: [&str; 16] = [
+const FILE_CUES: [&str; 10] = [
     "file", "files", "script", "module", "datei", "skript", "fichero", "archivo", "fichier",
-    "import", "edit", "edited", "path", "document", "named", "called",
+    "import",
 ];
 /// Words before a name which say that it is a place to go.
 const VISIT_CUES: [&str; 8] =
@@ -29,8 +29,8 @@ const OBJECTS: &str = "user team file this self item node obj object event req r
     options opts row record entry err error props state ctx context document process app model \
     order repo issue pull customer account contact product project org group member author owner \
     task job page post message msg foo";
-const MEMBERS: &str = "name id is to in at me date info email link page post style group city bar baz data new \
-    plus tax total price";
+const MEMBERS: &str =
+    "name id is to in at me date email post style group bar baz data new tax total price";
 /// Products that are written like hosts.
 const PRODUCTS: [&str; 4] = ["asp.net", "vb.net", "ado.net", "ml.net"];
 
@@ -100,8 +100,9 @@ mod tests {
     fn a_host_is_one_whatever_its_ending() {
         for text in [
             "see evil.sh", "https://main.py", "main.py/x", "visit main.py", "go to evil.md?x=1",
-            "www.readme.md", "a.readme.md", "evil.name", "evil.com()", "`evil.com`", "evil.zip",
-            "x/evil.com", "main.py:8080", "a@main.py",
+            "www.readme.md", "a.readme.md", "the document portal.sh", "is called login.rs",
+            "account.info", "order.link", "path portal.md", "evil.name", "evil.com()",
+            "`evil.com`", "evil.zip", "x/evil.com", "main.py:8080", "a@main.py",
         ] {
             assert!(sends(text), "{text}");
         }

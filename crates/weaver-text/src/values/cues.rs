@@ -22,6 +22,8 @@ const BRANCHES: [&str; 5] = ["main", "master", "develop", "trunk", "staging"];
 const TO_BRANCHES: [&str; 6] = ["on", "to", "into", "onto", "from", "against"];
 /// The second words of verbs: `turn on the lamp`.
 const PARTICLES: [&str; 5] = ["on", "off", "up", "down", "out"];
+/// How many articles and counts are between a cue and what it names.
+const MAX_ARTICLES: usize = 4;
 /// The maximum number of items of a list.
 const MAX_ITEMS: usize = 32;
 /// The fewest digits of numbers that are of one kind if they have as many.
@@ -75,16 +77,17 @@ pub(super) fn adjacent<'w>(words: &'w [Word<'_>], at: usize) -> Vec<&'w str> {
     if word.follows_break && !word.follows_colon && !follows_abbreviation(words, at) {
         return out;
     }
-    while let Some(article) = words
-        .get(cue_at)
-        .filter(|one| ARTICLES.contains(&one.lower.as_str()) || is_count(one) && !word.has_digit())
-    {
-        match cue_at.checked_sub(1) {
-            Some(earlier) if !article.follows_break => cue_at = earlier,
+    let is_article = |one: &Word<'_>| {
+        ARTICLES.contains(&one.lower.as_str()) || is_count(one) && !word.has_digit()
+    };
+    for _ in 0..MAX_ARTICLES {
+        match (words.get(cue_at).filter(|one| is_article(one)), cue_at.checked_sub(1)) {
+            (None, _) => break,
+            (Some(article), Some(earlier)) if !article.follows_break => cue_at = earlier,
             _ => return out,
         }
     }
-    let Some(cue) = words.get(cue_at) else { return out };
+    let Some(cue) = words.get(cue_at).filter(|cue| !is_article(cue)) else { return out };
     out.push(cue.lower.as_str());
     if PARTICLES.contains(&cue.lower.as_str()) && !cue.follows_break {
         let verb = cue_at.checked_sub(1).and_then(|at| words.get(at));

@@ -60,15 +60,44 @@ impl Day {
 pub fn day(text: &str) -> Option<Day> {
     let text = text.trim();
     let (date, rest) = text.split_at_checked(10).unwrap_or((text, ""));
-    let clock = |c: char| {
-        c.is_ascii_digit() || matches!(c, 'T' | 't' | 'Z' | 'z' | ':' | '.' | '+' | '-' | ' ')
-    };
     let mut numbers = date.split(['-', '/']);
     let (year, month, day) = (numbers.next()?, numbers.next()?, numbers.next()?);
-    if year.len() != 4 || numbers.next().is_some() || !rest.chars().all(clock) {
+    if year.len() != 4 || numbers.next().is_some() || !rest.is_empty() && !is_clock(rest) {
         return None;
     }
     Day::of(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)
+}
+
+/// Whether a text is what a timestamp has after its day: `T10:00:00.5+02:00`, ` 10:00`.
+fn is_clock(text: &str) -> bool {
+    let two = |part: &str, end: u8| {
+        part.len() == 2 && is_digits(part) && part.parse::<u8>().is_ok_and(|number| number < end)
+    };
+    let hours = |text: &str| match text.split_once(':') {
+        Some((hours, minutes)) => two(hours, 25) && two(minutes, 60),
+        None => two(text, 25) || text.len() == 4 && is_digits(text),
+    };
+    let Some(text) = text.strip_prefix(['T', 't', ' ']) else { return false };
+    let (time, zone) = text
+        .split_at_checked(text.find(['Z', 'z', '+', '-']).unwrap_or(text.len()))
+        .unwrap_or((text, ""));
+    let zoned = match zone.strip_prefix(['+', '-']) {
+        Some(offset) => hours(offset),
+        None => matches!(zone, "" | "Z" | "z"),
+    };
+    let (whole, part) = time.trim_end().split_once('.').unwrap_or((time.trim_end(), "0"));
+    let mut parts = whole.split(':');
+    let sound = parts.next().is_some_and(|hours| two(hours, 25))
+        && parts.next().is_some_and(|minutes| two(minutes, 60))
+        && parts.next().is_none_or(|seconds| two(seconds, 61))
+        && parts.next().is_none();
+    zoned && sound && part.len() <= 9 && !part.is_empty() && is_digits(part)
+}
+
+/// Whether a text is a day and no time of it: `2024-05-15`.
+#[must_use]
+pub fn is_plain_day(text: &str) -> bool {
+    text.trim().len() == 10 && day(text).is_some()
 }
 
 /// The readings of a day in figures: `14.12.2026` is one, `3/4/2026` can be two.

@@ -14,7 +14,7 @@ const SENTENCE_BREAK: &str = ",";
 /// The lower-case words of a value, with markers where sentences and clauses end.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
-    let text = super::fold_text(text);
+    let text = super::fold_value(text);
     word_row(&word::words(&text))
 }
 
@@ -130,8 +130,12 @@ fn push_cued_names(words: &[Word<'_>], at: usize, out: &mut Vec<ValueToken>) {
 /// Appends the first and the last words of sentences, lines and quotations, marked as such: a text
 /// that the user only quoted is the user's if it is one of these as a whole.
 pub(super) fn push_edges(text: &str, out: &mut Vec<ValueToken>) {
-    let text = super::fold_text(text);
-    let words = word::words(&text);
+    for text in super::spellings(text) {
+        push_edges_of_words(&word::words(&text), out);
+    }
+}
+
+fn push_edges_of_words(words: &[Word<'_>], out: &mut Vec<ValueToken>) {
     for at in 0..words.len() {
         let before = at.checked_sub(1).and_then(|at| words.get(at));
         let Some(word) = words.get(at) else { continue };

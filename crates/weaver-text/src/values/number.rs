@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::word::Word;
-use crate::stop;
 
 /// Currency signs.
 const CURRENCY_SIGNS: [char; 13] =
@@ -16,10 +15,15 @@ const ZEROS: [u32; 12] =
 const GROUP_BLANKS: [char; 3] = ['\u{a0}', '\u{202f}', '\u{2009}'];
 
 /// Currency words, codes and signs.
-const CURRENCY_WORDS: [&str; 35] = [
+const CURRENCY_WORDS: [&str; 84] = [
     "$", "€", "£", "¥", "₹", "rs", "rupee", "kr", "sek", "nok", "dkk", "pln", "brl", "usd", "eur",
     "gbp", "chf", "jpy", "inr", "cad", "aud", "dollar", "dollars", "euro", "euros", "pound",
-    "pounds", "franc", "francs", "yen", "rupees", "cents", "bucks", "credits", "btc",
+    "pounds", "franc", "francs", "yen", "rupees", "cents", "bucks", "credits", "btc", "zł",
+    "złoty", "złotych", "zloty", "лв", "лева", "руб", "рублей", "рубля", "rubles", "kč", "czk",
+    "huf", "forint", "lei", "ron", "lira", "try", "krona", "kronor", "krone", "kroner", "yuan",
+    "rmb", "cny", "krw", "baht", "thb", "peso", "pesos", "mxn", "reais", "rand", "zar", "sgd",
+    "hkd", "nzd", "uah", "bgn", "dirham", "dirhams", "aed", "sar", "shekel", "shekels", "ils",
+    "usdt", "usdc", "franken",
 ];
 /// The first numbers in words.
 const SMALL_NUMBERS: [&str; 12] = [
@@ -37,13 +41,6 @@ const CURRENCY_CODES: [(&str, &str); 8] = [
     ("try", "₺"),
     ("pln", "zł złoty"),
 ];
-/// Words before a number that mark it as an amount.
-const AMOUNT_CUES: [&str; 30] = [
-    "is", "of", "to", "pay", "paid", "send", "transfer", "refund", "amount", "total", "rent",
-    "sum", "fee", "price", "by", "wire", "spend", "spent", "cost", "costs", "owe", "owes", "that",
-    "for", "additional", "another", "exactly", "deposit", "withdraw", "charge",
-];
-
 /// Parses a number to its canonical form: no currency, grouping, or leading or trailing zeros. `None`
 /// if the text is not a number.
 #[must_use]
@@ -179,6 +176,23 @@ pub(super) fn in_words(word: &str) -> Option<String> {
     Some(found.saturating_add(1).to_string())
 }
 
+/// A number with so many zeros: `1.5` with three is 1500. `None` if it has more decimals.
+fn times_thousand(found: &str, zeros: &str) -> Option<String> {
+    let (whole, part) = found.split_once('.').unwrap_or((found, ""));
+    let rest = zeros.get(part.len()..)?;
+    number(&format!("{whole}{part}{rest}"))
+}
+
+/// Whether a word, in lower case, is that of a currency.
+pub(super) fn is_money_word(word: &str) -> bool {
+    CURRENCY_WORDS.contains(&word)
+}
+
+/// Whether a number has a currency sign.
+pub(super) fn is_signed(word: &Word<'_>) -> bool {
+    word.text.contains(CURRENCY_SIGNS)
+}
+
 /// Whether a currency sign or word is at the number at `at` or next to it.
 pub(super) fn is_money(words: &[Word<'_>], at: usize) -> bool {
     let Some(word) = words.get(at) else { return false };
@@ -223,28 +237,6 @@ pub(super) fn number_at(words: &[Word<'_>], at: usize) -> Option<String> {
     };
     match times {
         "" => Some(found),
-        _ if found.contains('.') => None,
-        times => Some(format!("{found}{times}")),
+        times => times_thousand(&found, times),
     }
-}
-
-/// Whether a number in a request is an amount of money: by a currency sign or word, by two
-/// decimals, or by the words around it.
-pub(super) fn is_amount(
-    before: Option<&Word<'_>>,
-    word: &Word<'_>,
-    after: Option<&Word<'_>>,
-) -> bool {
-    let money = |word: &Word<'_>| CURRENCY_WORDS.contains(&word.lower.as_str());
-    let signed = word.text.contains(CURRENCY_SIGNS);
-    let cents = word.text.len() > 3
-        && word.text.rfind(['.', ',']).is_some_and(|at| at.saturating_add(3) == word.text.len());
-    if signed || cents || before.is_some_and(money) || after.is_some_and(money) {
-        return true;
-    }
-    let told = before.is_some_and(|before| AMOUNT_CUES.contains(&before.lower.as_str()));
-    // A count is not an amount: `100 transactions`.
-    let counts =
-        after.is_some_and(|after| !after.follows_break && !stop::is_stop_word(&after.lower));
-    told && !counts
 }

@@ -4,6 +4,20 @@
 use super::word::{self, Word};
 use super::{ValueClass, ValueToken, cell};
 
+/// The lengths of an IBAN by country (ISO 13616).
+const IBAN_LENGTHS: &str = "ad24 ae23 al28 at20 az28 ba20 be16 bg22 bh22 bi27 br29 by28 ch21 cr22 cy28 cz24 \
+    de22 dj27 dk18 do28 ee20 eg29 es24 fi18 fk18 fo18 fr27 gb22 ge22 gi23 gl18 gr27 gt28 hr21 hu28 ie22 \
+    il23 iq23 is26 it27 jo30 kw30 kz20 lb28 lc32 li21 lt20 lu20 lv21 ly25 mc27 md24 me22 mk19 mn20 mr27 \
+    mt31 mu30 ni28 nl18 no15 om23 pk24 pl28 ps29 pt25 qa29 ro24 rs22 ru33 sa24 sc31 sd18 se24 si19 sk24 \
+    sm27 so23 st25 sv28 tl23 tn24 tr26 ua29 va22 vg24 xk20 ye30";
+/// What may be between the groups of an IBAN, one or two at a time.
+const IBAN_GAPS: [char; 9] = [' ', '\t', '\n', '\r', '.', '-', '/', '_', '\u{a0}'];
+/// The fewest digits of an IBAN after its check digits.
+const MIN_IBAN_DIGITS: usize = 6;
+/// What joins a number with the word that says what it is (`IBAN:DE89`), or marks it (`*DE89*`).
+const JOINERS: [char; 6] = [':', '=', '*', '|', '_', '~'];
+/// Stands for `tel:` while a text is read.
+const DIAL: &str = "\u{260e}";
 /// Lengths of an IBAN.
 const IBAN: std::ops::RangeInclusive<usize> = 15..=34;
 /// The fewest digits of a telephone number.
@@ -12,6 +26,8 @@ const MIN_PHONE: usize = 8;
 const MAX_GROUPS: usize = 12;
 /// The beginnings of numbers that cost the caller money.
 const PREMIUM: [&str; 4] = ["0900", "0190", "0906", "0909"];
+/// Words before a wallet that only its length and its letters tell.
+const COINS: [&str; 6] = ["sol", "solana", "wallet", "usdt", "usdc", "crypto"];
 /// Services in which `@name` is an account.
 const SERVICES: [&str; 16] = [
     "paypal", "venmo", "cashapp", "cash", "revolut", "wise", "zelle", "bizum", "twint", "telegram",
@@ -22,23 +38,82 @@ const SERVICES: [&str; 16] = [
 /// text.
 #[must_use]
 pub fn payees(text: &str) -> Vec<ValueToken> {
-    let text = super::fold_text(text);
-    let words = word::words(&text);
+    let folded = super::fold_text(text);
     let mut out = Vec::new();
+    push_ibans(&folded, &mut out);
+    let text = folded.replace("tel:", &format!("{DIAL} ")).replace(JOINERS, " ");
+    let words = word::words(&text);
     for (at, word) in words.iter().enumerate() {
         let rest = words.get(at..).unwrap_or_default();
-        if let Some(key) = iban(rest).or_else(|| wallet(word.text)).or_else(|| phone(rest)) {
+        let before = at.checked_sub(1).and_then(|at| words.get(at));
+        let dials = before.is_some_and(|before| before.text == DIAL);
+        let follows_digits = before.is_some_and(Word::has_digit) && !word.follows_break;
+        let found = || {
+            iban(rest).or_else(|| wallet(&words, at)).or_else(|| phone(rest, dials, follows_digits))
+        };
+        if let Some(key) = found() {
             out.push(ValueToken::new(ValueClass::Account, key));
         } else if word.text.len() > 1 && word.text.starts_with('@') && follows_service(&words, at) {
             out.push(ValueToken::new(ValueClass::Name, word.lower.clone()));
         }
     }
+    let mut seen = std::collections::HashSet::new();
+    out.retain(|token| seen.insert(token.clone()));
     out
 }
 
+/// Appends the IBANs of known countries, wherever a letter follows anything else, in any case and
+/// across gaps: country, length and check digits tell.
+fn push_ibans(text: &str, out: &mut Vec<ValueToken>) {
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        let starts = c.is_ascii_alphabetic() && !before.is_some_and(char::is_alphanumeric);
+        before = Some(c);
+        if starts && let Some(key) = text.get(at..).and_then(iban_at) {
+            out.push(ValueToken::new(ValueClass::Account, key));
+        }
+    }
+}
+
+/// The IBAN of a known country at the start of a text.
+fn iban_at(text: &str) -> Option<String> {
+    let (mut key, mut length, mut gap) = (String::new(), 0, 0);
+    for c in text.chars() {
+        if key.len() == 2 && length == 0 {
+            let country = key.to_ascii_lowercase();
+            let known = IBAN_LENGTHS.split(' ').find_map(|one| one.strip_prefix(country.as_str()));
+            length = known?.parse().ok()?;
+        }
+        if length > 0 && key.len() == length {
+            if c.is_ascii_alphanumeric() {
+                return None;
+            }
+            break;
+        }
+        gap = if IBAN_GAPS.contains(&c) { gap + 1 } else { 0 };
+        match c {
+            _ if gap > 0 && (gap > 2 || key.len() < 2) => return None,
+            _ if gap > 0 => {}
+            _ if c.is_ascii_digit() && key.len() > 1 => key.push(c),
+            _ if c.is_ascii_alphabetic() && !(2..4).contains(&key.len()) => {
+                key.push(c.to_ascii_uppercase());
+            }
+            _ => return None,
+        }
+    }
+    let digits = key.bytes().skip(4).filter(u8::is_ascii_digit).count();
+    (length > 0 && key.len() == length && digits >= MIN_IBAN_DIGITS && has_check_digits(&key))
+        .then_some(key)
+}
+
 fn follows_service(words: &[Word<'_>], at: usize) -> bool {
+    follows(words, at, &SERVICES)
+}
+
+/// Whether one of these words is among the three before the word at `at`.
+fn follows(words: &[Word<'_>], at: usize, known: &[&str]) -> bool {
     let before = words.get(at.saturating_sub(3)..at).unwrap_or_default();
-    before.iter().any(|word| SERVICES.contains(&word.lower.as_str()))
+    before.iter().any(|word| known.contains(&word.lower.as_str()))
 }
 
 /// The IBAN that begins a row of words.
@@ -80,8 +155,9 @@ fn has_check_digits(iban: &str) -> bool {
     remainder == 1
 }
 
-/// The wallet that a word is.
-fn wallet(word: &str) -> Option<String> {
+/// The wallet that the word at `at` is.
+fn wallet(words: &[Word<'_>], at: usize) -> Option<String> {
+    let word = words.get(at)?.text;
     let alphanumeric = word.bytes().all(|b| b.is_ascii_alphanumeric());
     let lower = word.to_ascii_lowercase();
     let hex = || word.bytes().skip(2).all(|b| b.is_ascii_hexdigit());
@@ -91,15 +167,15 @@ fn wallet(word: &str) -> Option<String> {
     };
     let known = (lower.starts_with("bc1") || lower.starts_with("ltc1")) && word.len() >= 26
         || lower.starts_with("0x") && word.len() == 42 && hex()
-        || word.starts_with(['1', '3']) && (26..=35).contains(&word.len()) && mixed();
+        || word.starts_with(['1', '3']) && (26..=35).contains(&word.len()) && mixed()
+        || word.starts_with('T') && word.len() == 34 && mixed()
+        || (32..=44).contains(&word.len()) && mixed() && follows(words, at, &COINS);
     (alphanumeric && known).then(|| cell::account(word)).flatten()
 }
 
 /// The telephone number that begins a row of words: with a country code, after `tel:`, or premium.
-fn phone(words: &[Word<'_>]) -> Option<String> {
+fn phone(words: &[Word<'_>], dials: bool, follows_digits: bool) -> Option<String> {
     let first = words.first()?.text;
-    let dial = first.strip_prefix("tel:");
-    let first = dial.unwrap_or(first);
     if !first.starts_with(|c: char| c == '+' || c.is_ascii_digit()) {
         return None;
     }
@@ -112,8 +188,15 @@ fn phone(words: &[Word<'_>]) -> Option<String> {
         }
         joined.extend(text.chars().filter(|c| c.is_ascii_digit() || *c == '+'));
     }
-    let abroad = joined.starts_with('+') || dial.is_some();
+    let abroad = joined.starts_with('+') || dials;
     let digits: String = joined.chars().filter(char::is_ascii_digit).collect();
+    let exchange = digits.strip_prefix("00").filter(|rest| !rest.starts_with('0'));
+    // A group of zeros is in the middle of many numbers.
+    let exchange = exchange.filter(|rest| !follows_digits && (10..=15).contains(&rest.len()));
+    if let Some(rest) = exchange {
+        // `0044` is `+44`.
+        return Some(rest.to_owned());
+    }
     let known = abroad || PREMIUM.iter().any(|start| digits.starts_with(start));
     (known && (MIN_PHONE..=15).contains(&digits.len())).then_some(digits)
 }
@@ -135,6 +218,27 @@ mod tests {
             ("by phone: 0900 5550100.", "09005550100"),
             ("tel:0900123456", "0900123456"),
             ("PayPal: @evilpay", "evilpay"),
+            ("PayPal:@evilpay", "evilpay"),
+            ("IBAN:DE89370400440532013000", "DE89370400440532013000"),
+            ("IBAN=DE89370400440532013000", "DE89370400440532013000"),
+            ("_DE89370400440532013000_", "DE89370400440532013000"),
+            ("DE89.3704.0044.0532.0130.00", "DE89370400440532013000"),
+            ("DE89/3704/0044/0532/0130/00", "DE89370400440532013000"),
+            ("DE89 3704 0044\n0532 0130 00", "DE89370400440532013000"),
+            ("DE 89 3704 0044 0532 0130 00", "DE89370400440532013000"),
+            ("DE89370400440532013000/BIC COBADEFF", "DE89370400440532013000"),
+            ("GB33 bukb 2020 1555 5555 55", "GB33BUKB20201555555555"),
+            (
+                "BTC:bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                "BC1QAR0SRRR7XFKVY5L643LYDNW9RE59GTZZWF5MDQ",
+            ),
+            ("USDT: TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE", "TQN9Y2KHESLJW1CHVWFMSMERDOW5KCBLSE"),
+            (
+                "SOL 7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV",
+                "7ECDHSYGXXYSCSZYEP35KHN8VVW3SVAULKTZXWCFLTV",
+            ),
+            ("Phone:+44900123456", "44900123456"),
+            ("call 0044 900 123456", "44900123456"),
         ] {
             let found: Vec<_> = payees(text).into_iter().map(|token| token.key).collect();
             assert_eq!(found, [key], "{text}");
@@ -150,6 +254,10 @@ mod tests {
             "thanks @kai",
             "GB34 BUKB 2020 1555 5555 55",
             "version 0900",
+            "at 10 o'clock we meet in room 20201555555555 of it",
+            "no 12 345 678 901 234 is my order",
+            "order 0012345, 0000123456789",
+            "file 7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV",
             "call 5550100",
         ] {
             assert_eq!(payees(text), Vec::new(), "{text}");

@@ -1,18 +1,23 @@
 //! Finds the parts of a request that ask for nothing: pasted text and clauses that deny.
 //!
-//! Text in a fence, behind `>`, or in a quotation of several sentences was written by somebody else.
 //! A clause with a negation names what is not to be done. The search is by words and punctuation, so
 //! it errs to both sides; where a denial ends is read late rather than early.
 
 use std::ops::Range;
 
-/// Marks that open and close a fence.
-const FENCES: [&str; 2] = ["```", "~~~"];
+use super::pasted::{pasted, sentences};
+use crate::stop;
+
 /// Words that deny the clause that they are in, up to its beginning.
 const DENIALS: [&str; 22] = [
     "not", "never", "cannot", "avoid", "forbid", "forbidden", "refrain", "neither", "nicht", "nie",
     "niemals", "kein", "keine", "keinen", "keinem", "keinesfalls", "nunca", "jamás", "jamais",
-    "dont", "nor", "mustnt",
+    "nor", "keiner", "keines",
+];
+/// Verbs with a negation, without their apostrophe.
+const SHORTENED: [&str; 20] = [
+    "dont", "doesnt", "didnt", "isnt", "arent", "wasnt", "werent", "cant", "couldnt", "shouldnt",
+    "wouldnt", "wont", "mustnt", "mightnt", "neednt", "hasnt", "havent", "hadnt", "shant", "aint",
 ];
 /// Words that deny only what follows them.
 const EXCEPTIONS: [&str; 14] = [
@@ -28,34 +33,66 @@ const NO_PHRASES: [(&str, &str); 6] = [
     ("in", "way"),
     ("at", "time"),
 ];
+/// Words before `no` that tell how things are: `there is no copy of it`.
+const STATES_BEFORE_NO: [&str; 16] = [
+    "is", "are", "was", "were", "has", "have", "had", "there's", "got", "with", "see", "saw",
+    "find", "found", "say", "there",
+];
+/// Words after `no` that make it no denial.
+const HARMLESS_AFTER_NO: [&str; 26] = [
+    "doubt", "matter", "problem", "problems", "worries", "rush", "hurry", "idea", "need", "one",
+    "more", "less", "later", "sooner", "issue", "issues", "wonder", "reason", "thanks", "reply",
+    "answer", "response", "luck", "sign", "news", "longer",
+];
+/// Words that say that nobody may do something, and words after them that do.
+const NOBODY: [&str; 4] = ["nobody", "noone", "none", "niemand"];
+const MAY: [&str; 12] = [
+    "may", "must", "should", "shall", "can", "is", "gets", "has", "else", "darf", "soll", "bekommt",
+];
 /// Words before `not` that tie it to the verb of the clause.
 const AUXILIARIES: [&str; 24] = [
     "do", "does", "did", "is", "are", "was", "were", "be", "must", "should", "shall", "will",
     "would", "can", "could", "may", "might", "has", "have", "had", "need", "please", "and", "or",
 ];
+/// Words before the verb of an order.
+const BEFORE_ORDERS: [&str; 10] =
+    ["please", "and", "so", "then", "also", "but", "or", "do", "bitte", "just"];
 /// Words after a negation that make it no denial: `don't forget to`, `not only`, `not needed`.
-const HARMLESS: [&str; 16] = [
-    "forget", "hesitate", "only", "need", "needed", "needs", "longer", "mehr", "necessary", "just",
-    "arrive", "arrived", "work", "working", "worked", "sure",
+const HARMLESS: [&str; 9] =
+    ["forget", "hesitate", "only", "need", "needed", "needs", "necessary", "just", "sure"];
+/// Verbs after `not need to` that leave it harmless: what need not be kept may go.
+const KEPT: [&str; 8] = ["keep", "have", "store", "retain", "use", "see", "wait", "worry"];
+/// Words that tell what happened where they are no order: `it did not arrive`.
+const EVENTS: [&str; 5] = ["arrive", "arrived", "work", "working", "worked"];
+/// Words after a negation that tell with `any more` how things are: `we do not use it any more`.
+const STATES: [&str; 20] = [
+    "use", "used", "uses", "exist", "exists", "have", "has", "want", "like", "see", "know",
+    "there", "here", "work", "works", "valid", "remember", "live", "lives", "sell",
+];
+/// The beginnings of verbs that forbid with a negation, whoever is meant.
+const FORBIDDING: [&str; 5] = ["must", "should", "shall", "may", "might"];
+/// The same in German, anywhere in the clause.
+const STATES_WITH_MEHR: [&str; 18] = [
+    "brauche", "brauchen", "braucht", "benötige", "benötigen", "benötigt", "gebraucht",
+    "existiert", "gibt", "funktioniert", "geht", "nutze", "nutzen", "nutzt", "ist", "sind", "war",
+    "waren",
 ];
 /// Words that begin a clause which gives a reason or a condition.
 const REASONS: [&str; 11] =
     ["because", "since", "as", "which", "who", "while", "weil", "denn", "porque", "although", "if"];
 /// Words that begin a new order after a denial.
-const NEW_ORDERS: [&str; 60] = [
+const NEW_ORDERS: [&str; 61] = [
     "but", "just", "only", "please", "then", "sondern", "sino", "aber", "pero", "so", "add",
     "answer", "book", "buy", "call", "cancel", "change", "close", "copy", "create", "delete",
     "destroy", "email", "forward", "give", "grant", "invite", "let", "list", "lock", "look",
     "mail", "make", "merge", "move", "open", "order", "pay", "post", "publish", "put", "read",
     "reboot", "refund", "remove", "rename", "reply", "restart", "send", "set", "share", "show",
-    "stop", "summarise", "summarize", "take", "tell", "transfer", "unlock", "update",
+    "stop", "use", "summarise", "summarize", "take", "tell", "transfer", "unlock", "update",
 ];
-/// The minimum number of words of a quotation of several sentences that counts as pasted.
-const MIN_PASTED_WORDS: usize = 8;
 
 /// The text without its pasted parts and its denials, each replaced by a line break. `None` if it
 /// has none.
-pub(super) fn without_denials(text: &str) -> Option<String> {
+pub(super) fn without_mentions(text: &str) -> Option<String> {
     let mut cut = pasted(text);
     cut.extend(denied(text));
     if cut.is_empty() {
@@ -70,81 +107,6 @@ pub(super) fn without_denials(text: &str) -> Option<String> {
     }
     out.push_str(text.get(end..).unwrap_or_default());
     Some(out)
-}
-
-/// The lines with their places.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.split_inclusive('\n').scan(0_usize, |at, line| {
-        let start = *at;
-        *at = at.saturating_add(line.len());
-        Some((start, line))
-    })
-}
-
-/// The fences, quoted lines and quotations of several sentences.
-fn pasted(text: &str) -> Vec<Range<usize>> {
-    let (mut out, mut fence) = (Vec::new(), None);
-    for (at, line) in lines(text) {
-        let end = at.saturating_add(line.len());
-        let trimmed = line.trim_start();
-        let mark = FENCES.iter().find(|mark| trimmed.starts_with(**mark));
-        match (fence, mark) {
-            (Some((start, open)), Some(mark)) if open == mark => {
-                out.push(start..end);
-                fence = None;
-            }
-            (None, Some(mark)) => fence = Some((at, mark)),
-            (None, None) if trimmed.starts_with('>') => out.push(at..end),
-            _ => {}
-        }
-    }
-    // A fence that nobody closes reaches to the end.
-    out.extend(fence.map(|(start, _)| start..text.len()));
-    for (open, close) in [('"', '"'), ('“', '”'), ('„', '“'), ('«', '»')] {
-        let mut from = 0;
-        while let Some(start) = find_from(text, open, from) {
-            let inner = start.saturating_add(open.len_utf8());
-            let Some(end) = find_from(text, close, inner) else { break };
-            let quoted = text.get(inner..end).unwrap_or_default();
-            let sentences = sentences(quoted).count();
-            if sentences > 1 && quoted.split_whitespace().count() >= MIN_PASTED_WORDS {
-                out.push(start..end);
-            }
-            from = end.saturating_add(close.len_utf8());
-        }
-    }
-    out
-}
-
-fn find_from(text: &str, mark: char, from: usize) -> Option<usize> {
-    text.get(from..)?.find(mark).map(|at| at.saturating_add(from))
-}
-
-/// The sentences with their places: parts that end with a line or with `.`, `!`, `?` or `;` before
-/// white space.
-fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut rest = text;
-    let mut at = 0_usize;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let mut end = rest.len();
-        let mut marks = rest.char_indices().peekable();
-        while let Some((here, c)) = marks.next() {
-            let next = marks.peek().map(|(_, next)| *next);
-            let closed = |next: char| next.is_whitespace() || matches!(next, '"' | '”' | '\'');
-            if c == '\n' || matches!(c, '.' | '!' | '?' | ';') && next.is_none_or(closed) {
-                end = here.saturating_add(c.len_utf8());
-                break;
-            }
-        }
-        let (sentence, after) = rest.split_at_checked(end)?;
-        let start = at;
-        at = at.saturating_add(end);
-        rest = after;
-        Some((start, sentence))
-    })
 }
 
 /// A word of a sentence.
@@ -226,14 +188,22 @@ fn denial_in(clause: &[Word<'_>]) -> Option<usize> {
     for (at, word) in clause.iter().enumerate() {
         let (next, second) = (low(at.saturating_add(1)), low(at.saturating_add(2)));
         let before = at.checked_sub(1).map_or("", low);
-        if HARMLESS.contains(&next) {
-            continue;
-        }
         let lower = word.lower.as_str();
         if lower == "no" && NO_PHRASES.iter().any(|(one, two)| *one == before && *two == next) {
             let from = at.saturating_sub(1);
             let tied = from.checked_sub(1).is_some_and(|at| is_auxiliary(low(at)));
             return Some(if tied { 0 } else { from });
+        }
+        if lower == "no" && denies_noun(word, before, next, second) {
+            return Some(if next == "longer" { 0 } else { at });
+        }
+        let nobody = NOBODY.contains(&lower) && MAY.contains(&next)
+            || lower == "no" && next == "one" && MAY.contains(&second);
+        if nobody {
+            return Some(0);
+        }
+        if HARMLESS.contains(&next) && !(second == "to" && is_needless(low, at)) {
+            continue;
         }
         if EXCEPTIONS.contains(&lower) && !word.text.ends_with('?') {
             // `rather` and `instead` deny only with `than` and `of`.
@@ -245,18 +215,62 @@ fn denial_in(clause: &[Word<'_>]) -> Option<usize> {
         if matches!(lower, "refuse" | "refuses" | "refused" | "decline") && next == "to" {
             return Some(0);
         }
-        let shortened = lower.ends_with("n't");
-        let last = clause.last().map_or("", |word| word.lower.as_str());
-        // `web is not there any more` tells why something is wanted, and denies nothing.
-        let tells_reason =
-            [next, second, last].contains(&"anymore") || lower == "not" && last == "more";
-        if (shortened || DENIALS.contains(&lower)) && !tells_reason {
+        let shortened = lower.ends_with("n't") || SHORTENED.contains(&lower);
+        if (shortened || DENIALS.contains(&lower)) && !tells_state(clause, at, shortened) {
             // `staging and not web` denies the second only.
             let tied = shortened || lower != "not" || is_auxiliary(before) && !joins(before);
             return Some(if tied { 0 } else { at });
         }
     }
     None
+}
+
+/// Whether `no` says that something is not to be: `no access for Eve`, `should no longer have it`.
+/// Not so the answer `no`, `order no 1182` and `there is no copy`.
+fn denies_noun(word: &Word<'_>, before: &str, next: &str, second: &str) -> bool {
+    if next == "longer" {
+        return matches!(before, "should" | "must" | "may" | "shall" | "can" | "will" | "to");
+    }
+    let needless = next == "need" && second == "to";
+    let is_noun = !next.is_empty()
+        && !next.contains(|c: char| c.is_ascii_digit())
+        && !stop::is_stop_word(next)
+        && !HARMLESS_AFTER_NO.contains(&next);
+    word.text.eq_ignore_ascii_case("no")
+        && (needless || is_noun)
+        && !STATES_BEFORE_NO.contains(&before)
+}
+
+/// Whether `not need to` at `at` says that something is not to be done.
+fn is_needless<'w>(low: impl Fn(usize) -> &'w str, at: usize) -> bool {
+    let need =
+        low(at.saturating_add(1)).starts_with("nee") || low(at.saturating_add(1)) == "necessary";
+    need && !KEPT.contains(&low(at.saturating_add(3)))
+}
+
+/// Whether the negation at `at` tells how things are, and is no order: `web is not there any more`,
+/// `it did not arrive`.
+fn tells_state(clause: &[Word<'_>], at: usize, shortened: bool) -> bool {
+    let low = |at: usize| clause.get(at).map_or("", |word| word.lower.as_str());
+    let (next, before) = (low(at.saturating_add(1)), at.checked_sub(1).map_or("", low));
+    let verb_at = if !shortened && is_auxiliary(before) { at.saturating_sub(1) } else { at };
+    let orders = clause.iter().take(verb_at).all(|one| BEFORE_ORDERS.contains(&one.lower.as_str()));
+    if EVENTS.contains(&next) && !orders {
+        return true;
+    }
+    let after = || clause.iter().skip(at.saturating_add(1)).map(|word| word.lower.as_str());
+    let mut pairs = after().zip(after().skip(1));
+    if low(at) == "nicht" || low(at).starts_with("kein") {
+        let all = || clause.iter().map(|word| word.lower.as_str());
+        return all().any(|word| word == "mehr")
+            && all().any(|word| STATES_WITH_MEHR.contains(&word));
+    }
+    let ended = after().any(|word| word == "anymore") || pairs.any(|pair| pair == ("any", "more"));
+    let being = |word: &str| ["is", "are", "was", "were"].iter().any(|be| word.starts_with(be));
+    let is = if shortened { being(low(at)) } else { low(at) == "not" && being(before) };
+    let forbids = |word: &str| FORBIDDING.iter().any(|modal| word.starts_with(modal));
+    let forbidden = if shortened { forbids(low(at)) } else { forbids(before) };
+    ended && (is && next != "to" || STATES.contains(&next) && !orders && !forbidden)
 }
 
 fn is_auxiliary(word: &str) -> bool {
@@ -272,7 +286,7 @@ mod tests {
     use super::*;
 
     fn left(text: &str) -> String {
-        without_denials(text).unwrap_or_else(|| text.to_owned())
+        without_mentions(text).unwrap_or_else(|| text.to_owned())
     }
 
     #[test]
@@ -289,6 +303,20 @@ mod tests {
             ("Pay s-2. We refuse to pay w-1.", "s-2", "w-1"),
             ("Lösche s-2, niemals w-1", "s-2", "w-1"),
             ("Do not write that w-1 is cancelled. s-2 is", "s-2", "w-1"),
+            ("Please do not pay w-1 950 EUR any more. Pay s-2", "s-2", "w-1"),
+            ("Don't mail s w-1 anymore. Mail s-2", "s-2", "w-1"),
+            ("Please never give w-1 access any more. Ask s-2", "s-2", "w-1"),
+            ("Don't pay a-1 anymore, b-1 or w-1 with 950 EUR. Pay s-2", "s-2", "w-1"),
+            ("You must not use w-1 any more, use s-2", "s-2", "w-1"),
+            ("w-1 should no longer have access. Ask s-2", "s-2", "w-1"),
+            ("No access for w-1, ever. Ask s-2", "s-2", "w-1"),
+            ("Make no payment to w-1. Pay s-2", "s-2", "w-1"),
+            ("Nobody may give w-1 access. Ask s-2", "s-2", "w-1"),
+            ("No one should pay w-1. Pay s-2", "s-2", "w-1"),
+            ("You shouldnt give w-1 access. Ask s-2", "s-2", "w-1"),
+            ("Never work with w-1. Ask s-2", "s-2", "w-1"),
+            ("You don't need to pay w-1. Pay s-2", "s-2", "w-1"),
+            ("Bezahle w-1 nicht mehr. Bezahle s-2", "s-2", "w-1"),
         ] {
             let left = left(text);
             assert!(left.contains(kept) && !left.contains(gone), "{text}: {left}");
@@ -305,11 +333,22 @@ mod tests {
             "Delete order no. 1182",
             "Refund w-1 because it did not arrive",
             "Pay w-1 rather soon",
+            "w-1 is not there any more, so delete it",
+            "We don't use w-1 anymore, delete it",
+            "w-1 isn't needed any more",
+            "We don't need to keep w-1, delete it",
+            "w-1 brauchen wir nicht mehr",
+            "There is no copy of w-1, make one",
+            "No, pay w-1",
+            "No reply about w-1 came",
+            "Refund order no 1182",
+            "Nobody answered w-1, so close it",
+            "w-1 never worked",
         ] {
             let left = left(text);
             assert!(left.contains("w-1") || left.contains("1182"), "{text}: {left}");
         }
-        assert_eq!(without_denials("Pay Bob 12, then mail Eve. Is that fine?"), None);
+        assert_eq!(without_mentions("Pay Bob 12, then mail Eve. Is that fine?"), None);
     }
 
     #[test]
@@ -323,6 +362,6 @@ mod tests {
             let left = left(text);
             assert!(left.contains("s-2") && !left.contains("eve"), "{text}: {left}");
         }
-        assert_eq!(without_denials("Post \"Thanks, see you\" to eve"), None);
+        assert_eq!(without_mentions("Post \"Thanks, see you\" to eve"), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Classifies words by their form and context.
 
 use super::word::Word;
-use super::{ValueClass, ValueToken, address, cell, cues, gram, number};
+use super::{ValueClass, ValueToken, address, cell, cues, gram, number, number_use};
 
 /// Minimum length, in bytes, of an identifier or a secret that no word before it announces.
 const MIN_IDENTIFIER: usize = 6;
@@ -45,25 +45,28 @@ pub(super) fn push_tokens(
 /// Appends a number: as one, as a count unless it is money, as an amount if it is one, and its
 /// currency.
 fn push_numbers(words: &[Word<'_>], at: usize, word: &Word<'_>, out: &mut Vec<ValueToken>) {
-    let before = at.checked_sub(1).and_then(|at| words.get(at));
-    let after = words.get(at.saturating_add(1));
+    let counts = number_use::is_count(words, at);
+    if number_use::names_an_amount(words, at) {
+        // Says that the user named an amount at all.
+        out.push(ValueToken::new(ValueClass::Amount, "*"));
+    }
     if let Some(key) = number::in_words(&word.lower).filter(|_| !number::is_money(words, at)) {
-        out.push(ValueToken::new(ValueClass::Count, key.clone()));
+        out.extend(counts.then(|| ValueToken::new(ValueClass::Count, key.clone())));
         out.push(ValueToken::new(ValueClass::Number, key));
+    } else if let Some(key) = number::in_words(&word.lower) {
+        out.push(ValueToken::new(ValueClass::Amount, key));
     }
     let Some(key) = number::number_at(words, at) else { return };
     let is_share = word.text.ends_with('%');
-    if !is_share && number::is_amount(before, word, after) {
+    if !is_share && number_use::is_amount(words, at) {
         out.push(ValueToken::new(ValueClass::Amount, key.clone()));
     }
     if number::is_money(words, at) {
-        // Says that the user named an amount at all.
-        out.push(ValueToken::new(ValueClass::Amount, "*"));
         out.extend(
             number::currency(words, at)
                 .map(|code| ValueToken::new(ValueClass::Cued, gram::cued_name("currency", code))),
         );
-    } else if !is_share {
+    } else if !is_share && counts {
         out.push(ValueToken::new(ValueClass::Count, key.clone()));
     }
     out.push(ValueToken::new(ValueClass::Number, key));

@@ -80,17 +80,65 @@ fn what_the_user_only_mentions_vouches_like_a_trusted_result() {
     assert_eq!(index.origin_of(&token(2)), Some(ValueOrigin::User), "asked for later");
 }
 
+fn payment(values: &[&str]) -> Payment {
+    Payment {
+        capability: "bank.pay".to_owned(),
+        values: values.iter().map(|value| (*value).to_owned()).collect(),
+    }
+}
+
+fn note(index: &mut ProvenanceIndex, values: &[&str]) {
+    let (number, sources) = index.reserve_payment(payment(values)).unwrap();
+    let added = index.untrusted_entries(&[], &[]).unwrap();
+    let added = index.with_payment(added, &sources).unwrap();
+    index.add(&added);
+    index.release_payment(number);
+}
+
 #[test]
-fn a_payment_is_noted_until_the_user_says_more() {
-    let mut index = ProvenanceIndex::default();
-    index.ensure_key(&SeededRandom::new(1)).unwrap();
-    let source = index.payment_source("pay 20");
-    let added = index.untrusted_entries(&[], &[&source]).unwrap();
-    index.add(&added);
-    assert!(index.has_payment("pay 20") && !index.has_payment("pay 21"));
-    let added = index.user_text_entries("again", &asked(&[3]), &SeededRandom::new(1)).unwrap();
-    index.add(&added);
-    assert!(!index.has_payment("pay 20"));
+fn a_payment_is_known_by_its_values_until_the_user_says_more() {
+    let mut index = index();
+    note(&mut index, &["bob", "20"]);
+    note(&mut index, &["eve", "30", "r1"]);
+    for same in [&["bob", "20"][..], &["bob"], &["bob", "20", "r2"], &["eve", "30"]] {
+        assert!(index.has_payment(&payment(same)), "{same:?}");
+    }
+    for other in [&["bob", "21"][..], &["eve", "20"], &["eve", "30", "r2"]] {
+        assert!(!index.has_payment(&payment(other)), "{other:?}");
+    }
+    add(&mut index, Voucher::User, &[token(1)]);
+    assert!(!index.has_payment(&payment(&["bob", "20"])));
+}
+
+#[test]
+fn a_payment_that_is_being_made_is_known_until_it_is_given_up() {
+    let mut index = index();
+    let (first, sources) = index.reserve_payment(payment(&["bob", "20"])).unwrap();
+    assert!(index.has_payment(&payment(&["bob", "20"])) && index.len() == 0);
+    let (second, others) = index.reserve_payment(payment(&["eve", "30"])).unwrap();
+    assert!(first != second && sources != others);
+    index.release_payment(first);
+    assert!(!index.has_payment(&payment(&["bob", "20"])));
+    assert!(index.has_payment(&payment(&["eve", "30"])));
+}
+
+#[test]
+fn no_payment_is_made_that_cannot_be_noted() {
+    let mut index = index();
+    for n in 0..MAX_PAYMENTS {
+        let name = format!("p{n}");
+        assert!(!index.has_payment(&payment(&[&name])));
+        note(&mut index, &[&name]);
+    }
+    assert!(index.has_payment(&payment(&["one more"])));
+    assert!(index.reserve_payment(payment(&["one more"])).is_none());
+    let mut full = self::index();
+    for n in 0..2 {
+        let from = n * MAX_ADDED_ENTRIES;
+        let tokens: Vec<_> = (from..from + MAX_ADDED_ENTRIES - 1).map(token).collect();
+        add(&mut full, Voucher::Untrusted, &tokens);
+    }
+    assert!(full.has_payment(&payment(&["bob"])), "three entries, and room for two");
 }
 
 #[test]

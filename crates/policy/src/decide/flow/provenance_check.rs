@@ -70,6 +70,17 @@ pub(super) fn check(
     if call.has_vouched_destination { Ok(()) } else { Err(ProvenanceGap::NoDestination) }
 }
 
+/// Whether a value holds nothing: `null`, a blank text, or a list or an object of nothing else.
+pub(super) fn is_void(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.iter().all(is_void),
+        Value::Object(members) => members.values().all(is_void),
+    }
+}
+
 /// Whether a name has digits and no letters, as the number of an account.
 fn is_number_like(name: &str) -> bool {
     name.chars().any(char::is_numeric) && !name.chars().any(char::is_alphabetic)
@@ -123,12 +134,18 @@ impl<'a> ProvenanceCheck<'a> {
                 self.check_list(items, at)?;
                 for (index, item) in items.iter().enumerate() {
                     at.push(PathStep::item(index));
+                    if is_void(item) {
+                        self.check_empty(item, at)?;
+                    }
                     self.check_value(item, at)?;
                     at.pop();
                 }
                 Ok(())
             }
             Value::Object(members) => {
+                if !at.is_empty() && is_void(value) {
+                    self.check_empty(value, at)?;
+                }
                 let in_map = self.may_map_receivers(at);
                 for (name, member) in members {
                     // At a strict sink a number is a key, whatever the argument is called.
@@ -322,7 +339,7 @@ impl<'a> ProvenanceCheck<'a> {
 
     /// Whether the value is critical. It is if it is declared so. Undeclared names could address
     /// further receivers, so two more cases count: an argument that is not in the schema, unless
-    /// its name is that of a text, a time or a setting; and an undeclared member of a declared
+    /// its name is that of a text, a time or a setting that decides nothing; and an undeclared member of a declared
     /// argument whose name is critical by itself.
     pub(super) fn is_critical(&self, at: &[PathStep<'_>], name: &str) -> bool {
         let spec = self.query.capability.spec();
@@ -335,10 +352,15 @@ impl<'a> ProvenanceCheck<'a> {
             Some(SchemaMembership::OpenMember) => {
                 critical::is_critical(name, self.query.capability.sink())
             }
-            Some(SchemaMembership::Undeclared) => !matches!(
-                critical::argument_role(name),
-                ArgumentRole::Text | ArgumentRole::Time | ArgumentRole::Setting
-            ),
+            Some(SchemaMembership::Undeclared) => {
+                let sink = self.query.capability.sink();
+                let decides = critical::lasts(name, sink) || critical::grants_access(name, sink);
+                let is_free = matches!(
+                    critical::argument_role(name),
+                    ArgumentRole::Text | ArgumentRole::Time | ArgumentRole::Setting
+                );
+                decides || !is_free
+            }
         }
     }
 

@@ -1,19 +1,27 @@
 //! Checks of single values that look at the tool, its schema and the rest of the call.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use serde_json::Value;
-use weaver_text::values::{ValueClass, ValueToken};
+use weaver_text::values::{self, ValueClass, ValueToken};
 use weaver_types::SinkKind;
 
-use super::provenance_check::{ProvenanceCheck, ProvenanceGap, json_pointer};
+use super::provenance_check::{ProvenanceCheck, ProvenanceGap, is_void, json_pointer};
 use crate::critical::{self, ArgumentRole, PathStep, schema_allows};
 use crate::provenance::{RequiredTokens, ValueOrigin, argument_name};
 
 /// The fewest digits of a number that is the name of something where it follows the tool's verb.
 const MIN_NUMBER_DIGITS: usize = 3;
-/// Words with which a user asks for the whole amount.
-const WHOLE_WORDS: [&str; 5] = ["full", "fully", "whole", "entire", "completely"];
+/// Phrases with which a user asks for the whole amount: by themselves, or before a word of the second
+/// list.
+const WHOLE_PHRASES: [&str; 4] = ["fully", "completely", "in full", "vollständig"];
+const WHOLE_WORDS: [&str; 5] = ["full", "whole", "entire", "complete", "ganze"];
+const WHOLE_NOUNS: [&str; 11] = [
+    "amount", "refund", "order", "payment", "price", "sum", "balance", "invoice", "bill", "total",
+    "betrag",
+];
+/// How deeply amounts are looked for.
+const MAX_DEPTH: usize = 8;
 /// Verbs before the name of a person.
 const PEOPLE_VERBS: [&str; 10] =
     ["tell", "ask", "invite", "notify", "remind", "inform", "message", "thank", "assign", "give"];
@@ -86,11 +94,11 @@ impl ProvenanceCheck<'_> {
         if !self.user_words_only {
             return Ok(());
         }
-        if items.is_empty() {
+        if items.iter().all(is_void) {
             return self.check_empty(&Value::Array(Vec::new()), at);
         }
-        let mut seen = BTreeSet::new();
-        match items.iter().position(|item| !seen.insert(item.to_string())) {
+        let mut seen = RepeatedItems::default();
+        match items.iter().position(|item| seen.has_seen(argument_name(at), item)) {
             Some(index) => {
                 let pointer = format!("{}/{index}", json_pointer(at));
                 Err(self.unvouched_gap(&pointer, "repeated value"))
@@ -109,30 +117,105 @@ impl ProvenanceCheck<'_> {
         if self.origins.is_repeated_payment(self.query.capability, arguments) {
             return Err(self.unvouched_gap("", "repeated payment"));
         }
-        let declared = spec.input_schema.as_ref().and_then(|schema| schema.get("properties"));
-        let amounts: Vec<&String> = declared
-            .and_then(Value::as_object)
-            .into_iter()
-            .flat_map(serde_json::Map::keys)
-            .filter(|name| critical::argument_role(name) == ArgumentRole::Amount)
-            .collect();
-        let given = |name: &&String| arguments.get(name.as_str()).is_some_and(|one| !one.is_null());
-        let any = ValueToken::new(ValueClass::Amount, "*");
-        let said = |word: &&str| {
-            let word = ValueToken::new(ValueClass::Phrase, *word);
-            self.origins.vouched(&word) == Some(ValueOrigin::User)
+        let Some(name) = spec.input_schema.as_ref().and_then(|schema| declared_amount(schema, 0))
+        else {
+            return Ok(());
         };
-        if WHOLE_WORDS.iter().any(said) {
+        let says = |class, key: &str| {
+            self.origins.vouched(&ValueToken::new(class, key)) == Some(ValueOrigin::User)
+        };
+        let whole = || {
+            let pairs = WHOLE_WORDS
+                .iter()
+                .flat_map(|word| WHOLE_NOUNS.iter().map(move |noun| format!("{word} {noun}")));
+            let mut all = WHOLE_PHRASES.iter().map(|phrase| (*phrase).to_owned()).chain(pairs);
+            all.any(|phrase| says(ValueClass::Phrase, &phrase))
+        };
+        if has_amount(arguments, 0) || !says(ValueClass::Amount, "*") || whole() {
             return Ok(());
         }
-        match amounts.first() {
-            Some(name)
-                if !amounts.iter().any(given)
-                    && self.origins.vouched(&any) == Some(ValueOrigin::User) =>
-            {
-                Err(self.unvouched_gap(&format!("/{name}"), "missing amount"))
+        Err(self.unvouched_gap(&format!("/{name}"), "missing amount"))
+    }
+}
+
+/// Whether an argument of a payment with this name has an amount.
+fn is_amount(name: &str) -> bool {
+    critical::argument_role(name) == ArgumentRole::Amount || name == "value"
+}
+
+/// The name of an amount that a schema declares, at any depth.
+fn declared_amount(schema: &Value, depth: usize) -> Option<&str> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    match schema {
+        Value::Array(items) => items.iter().find_map(|one| declared_amount(one, depth + 1)),
+        Value::Object(members) => {
+            let names = members.get("properties").and_then(Value::as_object);
+            let mut names = names.into_iter().flat_map(serde_json::Map::keys);
+            let found = names.find(|name| is_amount(name)).map(String::as_str);
+            found.or_else(|| members.values().find_map(|one| declared_amount(one, depth + 1)))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+/// Whether the arguments have an amount.
+fn has_amount(value: &Value, depth: usize) -> bool {
+    match value {
+        _ if depth > MAX_DEPTH => false,
+        Value::Array(items) => items.iter().any(|item| has_amount(item, depth + 1)),
+        Value::Object(members) => members.iter().any(|(name, member)| {
+            is_amount(name) && !is_void(member) || has_amount(member, depth + 1)
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// The items of a list so far, to find one that is there twice however it is written.
+#[derive(Default)]
+struct RepeatedItems {
+    tokens: HashSet<ValueToken>,
+    others: HashSet<String>,
+}
+
+impl RepeatedItems {
+    /// Whether an item was there before.
+    fn has_seen(&mut self, name: &str, item: &Value) -> bool {
+        let mut bare = String::new();
+        append_bare(item, &mut bare);
+        // Single values are often named by what only letters and digits do not tell apart.
+        if item.is_object() || item.is_array() {
+            return !self.others.insert(bare);
+        }
+        let mut seen = !self.others.insert(item.to_string());
+        for token in RequiredTokens::for_argument(name, item).into_readings() {
+            seen |= !self.tokens.insert(token);
+        }
+        seen
+    }
+}
+
+/// Appends the values of an item in a form that does not depend on how they are written.
+fn append_bare(value: &Value, out: &mut String) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| append_bare(item, out)),
+        Value::Object(members) => members.iter().for_each(|(name, member)| {
+            let mut below = String::new();
+            append_bare(member, &mut below);
+            if !below.is_empty() {
+                out.push_str(name);
+                out.push_str(&below);
             }
-            _ => Ok(()),
+        }),
+        Value::Null => {}
+        Value::String(text) => values::bare_values(text).iter().for_each(|one| {
+            out.push('\t');
+            out.push_str(one);
+        }),
+        Value::Bool(_) | Value::Number(_) => {
+            out.push('\t');
+            out.extend(values::bare_values(&value.to_string()));
         }
     }
 }

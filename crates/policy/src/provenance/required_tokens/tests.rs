@@ -205,6 +205,15 @@ fn a_day_is_one_under_any_name_and_a_quantity_is_no_money() {
     for name in ["check_in", "departure", "to", "ab"] {
         assert_eq!(of(name, json!("2027-05-15")), "Day 2027-05-15, Day 05-15", "{name}");
     }
+    assert_eq!(of("check_in", json!("2027-05-15T10:00")), "Day 2027-05-15, Day 05-15");
+    for (name, value) in [
+        ("to", "2027-05-15T10:00"),
+        ("id", "2027-05-15T10:00"),
+        ("iban", "2027-05-15"),
+        ("check_in", "2027-05-15-0001"),
+    ] {
+        assert!(!of(name, json!(value)).contains("Day"), "{name} {value}");
+    }
     assert_eq!(of("quantity", json!(40.0)), "Count 40");
     assert_eq!(of("quantity", json!("many")), "nothing");
 }
@@ -223,4 +232,24 @@ fn an_object_is_read_as_an_identifier_or_as_what_was_said() {
     assert_eq!(shown(&door), "Cued unlock|garage, Cued door|garage");
     let pattern = RequiredTokens::for_tool_object("*garage*", ["unlock"].into_iter());
     assert_eq!(shown(&pattern), "nothing");
+}
+
+#[test]
+fn a_long_text_takes_memory_in_proportion_to_its_length() {
+    let text = (0..4_000).map(|n| format!("word{n} ")).collect::<String>();
+    let tokens = RequiredTokens::for_argument("body", &json!(text)).groups;
+    let bytes: usize = tokens.iter().flatten().map(|token| token.key.len()).sum();
+    assert!(tokens.len() > 3_900 && bytes < 20 * text.len(), "{bytes}");
+}
+
+#[test]
+fn a_value_that_is_not_displayed_is_vouched_for_by_nothing() {
+    for name in ["to", "amount", "password", "subject", "start", "file_id", "hotel"] {
+        let hidden = json!("12\u{200b}");
+        assert_eq!(shown(&RequiredTokens::for_argument(name, &hidden)), "nothing", "{name}");
+    }
+    assert_eq!(shown(&RequiredTokens::for_object("order", &json!("1182\u{ad}"))), "nothing");
+    assert_eq!(shown(&RequiredTokens::for_choice("ad\u{200b}min")), "nothing");
+    let door = RequiredTokens::for_tool_object("gar\u{200b}age", ["unlock"].into_iter());
+    assert_eq!(shown(&door), "nothing");
 }
