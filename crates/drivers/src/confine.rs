@@ -39,6 +39,8 @@ mod process_privacy;
 mod protection;
 mod refusal;
 mod running_child;
+#[cfg(target_os = "linux")]
+mod work_limit;
 
 pub use confinement::{
     AllowedPaths, Confinement, EnforcementMode, FileAccess, NetworkAccess, ResourceLimits,

@@ -375,6 +375,18 @@ async fn a_copy_of_the_mounts_is_covered_too() {
     upstream.close().await;
 }
 
+/// What cannot be examined in time is not left running.
+#[tokio::test]
+async fn a_server_with_more_open_files_than_are_examined_is_an_error() {
+    let place = Place::new();
+    let Some(upstream) = covered_server(&place).await else { return };
+    assert_eq!(tried(&upstream, json!({"do": "crowd", "at": 1200, "files": 600})).await, "done");
+    replace(&place, "config.toml");
+    let error = upstream.cover_replaced_files(&place.confinement().denied).await.unwrap_err();
+    assert_eq!(error, CoverRefreshError::TooMuch);
+    upstream.kill().await;
+}
+
 #[tokio::test]
 async fn who_opened_the_new_file_before_it_was_covered_is_found_out() {
     let place = Place::new();

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use rustix::io::Errno;
 
 use crate::confine::CoverRefreshError;
+use crate::confine::work_limit::WorkLimit;
 
 /// How much of an environment is searched.
 const MAX_ENVIRONMENT_BYTES: u64 = 256 * 1024;
@@ -60,25 +61,27 @@ pub(in crate::confine) type ServerProcesses = BTreeMap<u32, u64>;
 /// Finds the processes of a child. Empty once the child itself has ended.
 pub(in crate::confine) fn find(
     child: KnownChild<'_>,
+    limit: &mut WorkLimit,
 ) -> Result<ServerProcesses, CoverRefreshError> {
-    let all = list()?;
+    let all = list(limit)?;
     let is_running =
         all.get(&child.process).is_some_and(|stat| Some(stat.started) == child.started);
     if !is_running {
         return Ok(ServerProcesses::new());
     }
     let mut found = ServerProcesses::new();
-    let mut to_examine: BTreeSet<u32> = all
-        .iter()
-        .filter(|(id, stat)| {
-            **id == child.process || stat.group == child.process || has_marker(**id, child)
-        })
-        .map(|(id, _)| *id)
-        .collect();
+    let mut to_examine = BTreeSet::new();
+    for (id, stat) in &all {
+        limit.spend()?;
+        if *id == child.process || stat.group == child.process || has_marker(*id, child) {
+            to_examine.insert(*id);
+        }
+    }
     // Other processes may be unreadable, and are none of the child's then unless they descend from it.
     let others: BTreeMap<u32, u64> =
         all.keys().filter_map(|id| Some((*id, mount_namespace(*id).ok()??))).collect();
     while let Some(id) = to_examine.pop_first() {
+        limit.spend()?;
         if found.contains_key(&id) {
             continue;
         }
@@ -92,12 +95,19 @@ pub(in crate::confine) fn find(
 }
 
 /// All processes that have not ended.
-fn list() -> Result<BTreeMap<u32, ProcessStat>, CoverRefreshError> {
+fn list(limit: &mut WorkLimit) -> Result<BTreeMap<u32, ProcessStat>, CoverRefreshError> {
     let failed = |error: io::Error| CoverRefreshError::Processes { reason: error.to_string() };
-    let ids = fs::read_dir("/proc").map_err(failed)?;
-    let ids = ids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let processes = ids.filter_map(|id| Some((id, ProcessStat::read(id)?)));
-    Ok(processes.filter(|(_, stat)| !stat.has_ended()).collect())
+    let mut processes = BTreeMap::new();
+    for entry in fs::read_dir("/proc").map_err(failed)? {
+        limit.spend()?;
+        let id = entry.ok().and_then(|entry| entry.file_name().to_str()?.parse().ok());
+        if let Some((id, stat)) = id.and_then(|id| Some((id, ProcessStat::read(id)?)))
+            && !stat.has_ended()
+        {
+            processes.insert(id, stat);
+        }
+    }
+    Ok(processes)
 }
 
 fn has_marker(process: u32, child: KnownChild<'_>) -> bool {
