@@ -35,6 +35,7 @@ mod launcher;
 mod launcher_protocol;
 #[cfg(target_os = "linux")]
 mod linux;
+mod path_links;
 mod process_privacy;
 mod protection;
 mod refusal;
@@ -51,6 +52,7 @@ pub use enforced_confinement::EnforcedConfinement;
 pub use error::ConfineError;
 pub use launch::launch;
 pub use launcher::Launcher;
+pub use path_links::replaceable_links;
 pub use process_privacy::keep_process_private;
 pub use protection::Protection;
 pub use running_child::RunningChild;

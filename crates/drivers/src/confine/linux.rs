@@ -2,7 +2,7 @@
 
 mod cover;
 mod cover_refresh;
-mod denied_paths;
+pub(super) mod denied_paths;
 mod descriptors;
 mod error;
 mod files;

@@ -237,6 +237,49 @@ fn a_link_among_the_state_closes_its_folder_as_before() {
     assert!(place.path("home/work/config.toml").is_symlink());
 }
 
+/// A link anywhere on the way to a file decides what the host reads there: also one in a folder that
+/// is not above the state, and one in the target of another.
+#[test]
+fn no_link_on_the_way_to_the_state_is_pointed_elsewhere() {
+    let place = Place::new();
+    for name in ["released/first", "ways", "deeper"] {
+        fs::create_dir_all(place.path(name)).unwrap();
+        fs::set_permissions(place.path(name), fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let config = place.path("home/work/config.toml");
+    fs::rename(&config, place.path("released/first/config.toml")).unwrap();
+    let ways = [("deeper/all", "../released"), ("ways/current", "../deeper/all/first")];
+    for (link, target) in ways {
+        symlink(target, place.path(link)).unwrap();
+    }
+    symlink(place.path("ways/current/config.toml"), &config).unwrap();
+    let script = |link: &str| {
+        format!(
+            "cd {}; mkdir -p mine/first; echo forged > mine/config.toml; \
+             cp mine/config.toml mine/first; ln -sfn ../`basename $PWD`/mine {link}; \
+             rm -f {link}; ln -s ../`basename $PWD`/mine {link}; echo tried",
+            place.path(link).parent().unwrap().display(),
+            link = link.rsplit('/').next().unwrap(),
+        )
+    };
+    for user in [User::Same, User::Nobody] {
+        for (link, target) in ways {
+            let (out, told) = shell(Some(&place.confinement()), user, &script(link));
+            assert!(out.contains("tried"), "{out} {told}");
+            if told.contains("\"files\"") {
+                assert_eq!(
+                    fs::read_link(place.path(link)).unwrap(),
+                    PathBuf::from(target),
+                    "{told}"
+                );
+                assert_eq!(fs::read_to_string(&config).unwrap(), SECRET);
+            }
+        }
+    }
+    shell(None, User::Nobody, &script("ways/current"));
+    assert_eq!(fs::read_to_string(&config).unwrap(), "forged\n", "the test shows nothing");
+}
+
 /// Whoever does not look after replaced files keeps the folders closed.
 #[test]
 fn mounts_are_made_only_where_they_are_wanted() {
