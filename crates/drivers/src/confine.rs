@@ -35,6 +35,7 @@ mod launcher;
 mod launcher_protocol;
 #[cfg(target_os = "linux")]
 mod linux;
+mod orphans;
 mod path_links;
 mod process_privacy;
 mod protection;
@@ -52,10 +53,13 @@ pub use enforced_confinement::EnforcedConfinement;
 pub use error::ConfineError;
 pub use launch::launch;
 pub use launcher::Launcher;
+pub use orphans::adopt_orphans;
 pub use path_links::replaceable_links;
 pub use process_privacy::keep_process_private;
 pub use protection::Protection;
 pub use running_child::RunningChild;
 
 pub(crate) use launcher_protocol::{MAX_REPORT_BYTES, read_report};
+#[cfg(target_os = "linux")]
+pub(crate) use linux::server_processes::ProcessStat;
 pub(crate) use refusal::{FileRefusal, explain_refusal, refusal_in_result, refusal_in_stderr};

@@ -62,13 +62,15 @@ impl StdioTransport {
         #[cfg(target_os = "linux")]
         let mut tagged = config.clone();
         #[cfg(target_os = "linux")]
-        let (descendants, config) = (DescendantsGuard::new(&mut tagged.env), &tagged);
+        let (mut descendants, config) = (DescendantsGuard::new(&mut tagged.env), &tagged);
         let mut child = child::start(config).map_err(spawn_error)?;
         let group = ProcessGroupGuard::of(&child);
         let running = child.id().map(RunningChild::new);
         #[cfg(target_os = "linux")]
         let running =
             running.map(|child| child.with_marker(descendants.entry().map(str::to_owned)));
+        #[cfg(target_os = "linux")]
+        descendants.set_server(running.clone());
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(spawn_error(SpawnError::NoPipes));
@@ -86,10 +88,10 @@ impl StdioTransport {
             ),
             garbage_limit: limits.garbage_lines,
             garbage: 0,
-            child,
-            group,
             #[cfg(target_os = "linux")]
             descendants,
+            child,
+            group,
         };
         let (sender, report_receiver) = oneshot::channel();
         let follower = {
@@ -231,10 +233,11 @@ struct Supervisor {
     reader: LineReader<BufReader<ChildStdout>>,
     garbage_limit: usize,
     garbage: usize,
-    child: Child,
-    group: ProcessGroupGuard,
+    /// Dropped before the child, whose descendants are found while it runs.
     #[cfg(target_os = "linux")]
     descendants: DescendantsGuard,
+    child: Child,
+    group: ProcessGroupGuard,
 }
 
 impl Supervisor {
@@ -257,9 +260,9 @@ impl Supervisor {
             exited = timeout(FINAL_OUTPUT_WAIT, self.child.wait()).await.ok();
         }
         // Grandchildren may hold the pipes open; killing them ends the pipe of standard error.
-        drop(self.group);
         #[cfg(target_os = "linux")]
         drop(self.descendants);
+        drop(self.group);
         let _ = timeout(FINAL_OUTPUT_WAIT, &mut stderr.0).await;
         let status = match exited {
             Some(Ok(status)) => status.to_string(),

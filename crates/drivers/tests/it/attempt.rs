@@ -69,6 +69,8 @@ pub(crate) fn attempt(asked: &Value) -> io::Result<String> {
                 })?);
             }
         }
+        // Hands its orphans on to somebody else.
+        "disown" => rustix::process::set_child_subreaper(None)?,
         // Left open for good.
         "keep" => std::mem::forget(File::open(at)?),
         "descriptors" => {

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 
 use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::confine::CoverRefreshError;
 use crate::confine::work_limit::WorkLimit;
@@ -13,16 +15,20 @@ use crate::confine::work_limit::WorkLimit;
 /// How much of an environment is searched.
 const MAX_ENVIRONMENT_BYTES: u64 = 256 * 1024;
 
+/// How often descendants are searched for more of them.
+const MAX_SWEEPS: usize = 16;
+
 /// What `/proc/PID/stat` says of a process.
-struct ProcessStat {
+pub(crate) struct ProcessStat {
     state: String,
-    parent: u32,
+    pub(crate) parent: u32,
     group: u32,
-    started: u64,
+    /// When it started, in ticks since the start of the machine.
+    pub(crate) started: u64,
 }
 
 impl ProcessStat {
-    fn read(process: u32) -> Option<Self> {
+    pub(crate) fn read(process: u32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         // The name of the program, which may contain anything, is in the last parentheses.
         let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
@@ -35,7 +41,7 @@ impl ProcessStat {
         })
     }
 
-    fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         matches!(self.state.as_str(), "Z" | "X" | "x")
     }
 }
@@ -43,6 +49,12 @@ impl ProcessStat {
 /// When a process started, in ticks since the start of the machine.
 pub(in crate::confine) fn process_start(process: u32) -> Option<u64> {
     Some(ProcessStat::read(process)?.started)
+}
+
+/// Whether a child has not ended.
+pub(in crate::confine) fn is_running(child: KnownChild<'_>) -> bool {
+    ProcessStat::read(child.process)
+        .is_some_and(|stat| Some(stat.started) == child.started && !stat.has_ended())
 }
 
 /// A child, as the host that started it knows it.
@@ -108,6 +120,51 @@ fn list(limit: &mut WorkLimit) -> Result<BTreeMap<u32, ProcessStat>, CoverRefres
         }
     }
     Ok(processes)
+}
+
+/// Kills the descendants of a child that still runs. Those that lost their parents are among them,
+/// because the child adopts them.
+pub(in crate::confine) fn kill_descendants(child: KnownChild<'_>) {
+    // Who is stopped starts no other process, so nobody escapes who is found in time.
+    let mut stopped: BTreeMap<u32, OwnedFd> = BTreeMap::new();
+    let mut limit = WorkLimit::new();
+    for _ in 0..MAX_SWEEPS {
+        let Ok(all) = list(&mut limit) else { break };
+        let is_same = |stat: &ProcessStat| Some(stat.started) == child.started;
+        if !all.get(&child.process).is_some_and(is_same) {
+            break;
+        }
+        let before = stopped.len();
+        let mut to_stop = BTreeSet::from([child.process]);
+        let mut seen = BTreeSet::new();
+        while let Some(id) = to_stop.pop_first() {
+            if !seen.insert(id) || limit.spend().is_err() {
+                continue;
+            }
+            to_stop.extend(all.iter().filter(|(_, stat)| stat.parent == id).map(|(id, _)| *id));
+            let started = all.get(&id).map(|stat| stat.started);
+            if !stopped.contains_key(&id)
+                && let Some(handle) = open_process(id, started)
+                && pidfd_send_signal(&handle, Signal::STOP).is_ok()
+            {
+                stopped.insert(id, handle);
+            }
+        }
+        if stopped.len() == before {
+            break;
+        }
+    }
+    for (_, handle) in stopped.iter().filter(|(id, _)| **id != child.process) {
+        // It has ended, if that fails.
+        let _ = pidfd_send_signal(handle, Signal::KILL);
+    }
+}
+
+/// A handle of a process that started then; a later one with the same number is another.
+fn open_process(process: u32, started: Option<u64>) -> Option<OwnedFd> {
+    let id = i32::try_from(process).ok().and_then(Pid::from_raw)?;
+    let handle = pidfd_open(id, PidfdFlags::empty()).ok()?;
+    (process_start(process) == started).then_some(handle)
 }
 
 fn has_marker(process: u32, child: KnownChild<'_>) -> bool {
