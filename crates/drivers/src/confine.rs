@@ -62,4 +62,5 @@ pub use running_child::RunningChild;
 pub(crate) use launcher_protocol::{MAX_REPORT_BYTES, read_report};
 #[cfg(target_os = "linux")]
 pub(crate) use linux::server_processes::ProcessStat;
+pub(crate) use path_links::{denied_places, linked_places};
 pub(crate) use refusal::{FileRefusal, explain_refusal, refusal_in_result, refusal_in_stderr};

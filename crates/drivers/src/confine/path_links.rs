@@ -20,3 +20,29 @@ pub fn replaceable_links(path: &Path) -> BTreeSet<PathBuf> {
         BTreeSet::new()
     }
 }
+
+/// Every path under which something denied can be found now.
+pub(crate) fn denied_places(denied: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        super::linux::denied_paths::with_resolved_links(denied)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        denied.clone()
+    }
+}
+
+/// The links to denied files, and the files that they lead to.
+pub(crate) fn linked_places(denied: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+    let mut places = BTreeSet::new();
+    for path in denied {
+        let links = replaceable_links(path);
+        // Without a link that could be pointed elsewhere, it is where it was.
+        if !links.is_empty() {
+            places.extend(path.canonicalize());
+            places.extend(links);
+        }
+    }
+    places
+}

@@ -18,6 +18,7 @@ use weaver_drivers::confine::{
 use weaver_drivers::mcp::{CallOutcome, Endpoint, StdioConfig, Upstream, UpstreamConfig};
 
 use crate::confine::{assert_refused, confined, launcher, said};
+use crate::fixture::{FOLDER, VARIABLE};
 use crate::kernel::through_kernel;
 use crate::support::{LONG, config, connect_with, request};
 
@@ -425,6 +426,35 @@ async fn until_made(place: &Place, name: &str) {
     }
 }
 
+/// A server may take long until it answers for the first time, and reads files all the while.
+#[tokio::test]
+async fn a_server_that_has_not_answered_yet_is_covered_too() {
+    let place = Place::new();
+    if !covers(&place.confinement(), User::Same) {
+        return;
+    }
+    let mut config = confined(place.confinement());
+    if let Endpoint::Stdio(stdio) = &mut config.endpoint {
+        let folder = place.path("home/work").display().to_string();
+        stdio.env.extend([(VARIABLE.to_owned(), "hangs".to_owned()), (FOLDER.to_owned(), folder)]);
+    }
+    let upstream = Arc::new(Upstream::new(config));
+    let connecting = {
+        let upstream = Arc::clone(&upstream);
+        tokio::spawn(async move { upstream.connection().await.map(drop) })
+    };
+    until_made(&place, "started").await;
+    replace(&place, "config.toml");
+    let denied = place.confinement().denied;
+    let covered = tokio::time::timeout(LONG, upstream.cover_replaced_files(&denied)).await;
+    assert_eq!(covered.expect("nobody waits for its answer"), Ok(()));
+    fs::write(place.path("home/work/go"), "").unwrap();
+    until_made(&place, "looked").await;
+    assert_ne!(fs::read_to_string(place.path("home/work/said")).unwrap(), "done");
+    assert!(!connecting.is_finished());
+    upstream.kill().await;
+}
+
 /// Starts a process that nothing ties to its server any more: with mounts of its own, in a session
 /// of its own, without a parent and without a variable. It reads the configuration when it may.
 /// Returns its number; `None` where the server cannot make user namespaces.
@@ -504,6 +534,36 @@ fn what_a_server_left_that_ended_by_itself_is_killed() {
         assert_eq!(tried(&other, beside).await, "done");
         other.kill().await;
     });
+}
+
+/// A server that rules alone confine is not in reach of what it was denied, but of what takes its
+/// place somewhere else.
+#[tokio::test]
+async fn a_link_that_leads_to_another_place_ends_a_server_without_mounts() {
+    let place = Place::new();
+    let config = place.path("home/work/config.toml");
+    for name in ["first", "second"] {
+        fs::create_dir(place.path(name)).unwrap();
+        fs::write(place.path(&format!("{name}/config.toml")), SECRET).unwrap();
+    }
+    fs::remove_file(&config).unwrap();
+    symlink(place.path("first/config.toml"), &config).unwrap();
+    let upstream = Upstream::new(confined(place.confinement()));
+    assert_ne!(tried(&upstream, json!({"do": "read", "at": config})).await, "done");
+    let enforced = upstream.enforced().await.unwrap();
+    if !enforced.protections.contains(&Protection::Files) {
+        return;
+    }
+    assert!(!enforced.protections.contains(&Protection::Mounts), "{enforced}");
+    let denied = place.confinement().denied;
+    assert_eq!(upstream.cover_replaced_files(&denied).await, Ok(()));
+    fs::remove_file(&config).unwrap();
+    symlink(place.path("second/config.toml"), &config).unwrap();
+    assert_eq!(tried(&upstream, json!({"do": "read", "at": config})).await, "done");
+    let error = upstream.cover_replaced_files(&denied).await.unwrap_err();
+    let second = place.path("second/config.toml").canonicalize().unwrap();
+    assert_eq!(error, CoverRefreshError::NewPath { path: second });
+    upstream.kill().await;
 }
 
 /// What cannot be examined in time is not left running.
