@@ -111,8 +111,11 @@ fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failur
         ready: Some(ready),
     };
     let mut in_force: Option<Config> = None;
+    // Once: a link to its folder is not kept from the servers.
+    let file = absolute_config(&args.config)?;
     loop {
-        let loaded = absolute_config(&args.config).and_then(|file| Ok(config::load(file)?));
+        let loaded = config::load(&file).map_err(Failure::from);
+        let loaded = loaded.and_then(|config| follow_known_links(config, in_force.as_ref()));
         let ended = loaded.and_then(|config| Ok((runner.run(&config)?, config)));
         let (reason, config) = match (ended, in_force.take()) {
             (Ok(ended), _) => ended,
@@ -142,6 +145,15 @@ fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failur
                 return Err(successor::start(runner.passphrase.handed_over()));
             }
         }
+    }
+}
+
+/// Refuses a configuration that servers of the last one may have brought into its place.
+fn follow_known_links(config: Config, last: Option<&Config>) -> Result<Config, Failure> {
+    let path = last.and_then(|last| config.new_link(last)).map(Path::to_path_buf);
+    match path {
+        Some(path) => Err(daemon_failure(&config.store_path, DaemonError::NewLink { path })),
+        None => Ok(config),
     }
 }
 
@@ -290,7 +302,8 @@ pub(super) fn daemon_failure(store: &Path, error: DaemonError) -> Failure {
         DaemonError::Listen { .. }
         | DaemonError::InheritedSocket { .. }
         | DaemonError::Start { .. }
-        | DaemonError::Configuration { .. } => Exit::Invalid,
+        | DaemonError::Configuration { .. }
+        | DaemonError::NewLink { .. } => Exit::Invalid,
         DaemonError::MakingWay | DaemonError::Refused { .. } | DaemonError::Connection { .. } => {
             Exit::NotAccepted
         }

@@ -93,7 +93,14 @@ fn spawn(command: std::process::Command) -> io::Result<Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     #[cfg(unix)]
     command.process_group(0);
-    command.spawn()
+    #[cfg(target_os = "linux")]
+    {
+        crate::adopted::start(|| command.spawn(), Child::id)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        command.spawn()
+    }
 }
 
 /// Reads the launcher's report, the first line of the child's standard error.
@@ -134,6 +141,8 @@ impl Drop for ProcessGroupGuard {
         if let Some(leader) = self.leader.take() {
             // Fails if the whole group has already exited, which is the goal.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+            #[cfg(target_os = "linux")]
+            crate::adopted::forget(leader.as_raw_nonzero().get().unsigned_abs());
         }
     }
 }

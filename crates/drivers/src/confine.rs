@@ -35,10 +35,14 @@ mod launcher;
 mod launcher_protocol;
 #[cfg(target_os = "linux")]
 mod linux;
+mod orphans;
+mod path_links;
 mod process_privacy;
 mod protection;
 mod refusal;
 mod running_child;
+#[cfg(target_os = "linux")]
+mod work_limit;
 
 pub use confinement::{
     AllowedPaths, Confinement, EnforcementMode, FileAccess, NetworkAccess, ResourceLimits,
@@ -49,9 +53,14 @@ pub use enforced_confinement::EnforcedConfinement;
 pub use error::ConfineError;
 pub use launch::launch;
 pub use launcher::Launcher;
+pub use orphans::adopt_orphans;
+pub use path_links::replaceable_links;
 pub use process_privacy::keep_process_private;
 pub use protection::Protection;
 pub use running_child::RunningChild;
 
 pub(crate) use launcher_protocol::{MAX_REPORT_BYTES, read_report};
+#[cfg(target_os = "linux")]
+pub(crate) use linux::server_processes::ProcessStat;
+pub(crate) use path_links::{denied_places, linked_places};
 pub(crate) use refusal::{FileRefusal, explain_refusal, refusal_in_result, refusal_in_stderr};

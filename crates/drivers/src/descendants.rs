@@ -1,10 +1,11 @@
 //! Kills the processes that a server leaves outside of its process group.
 //!
 //! A descendant that starts its own process group or session (a browser, a daemon) is not killed
-//! with the server's group, and once its parent has exited the process table no longer shows where
-//! it came from. So each server gets an environment variable with a random value, which its
-//! descendants inherit. When the server ends, every process with this variable is killed. A process
-//! that clears its environment survives.
+//! with the server's group. A server that a launcher started adopts its orphans, so that all of its
+//! descendants are found while it runs, and what it leaves passes to a host that adopts orphans.
+//! Where neither is the case, the process table no longer shows where they came from. So each server
+//! gets an environment variable with a random value, which its descendants inherit. When the server
+//! ends, every process with this variable is killed too.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,8 +14,10 @@ use std::io::Read as _;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use weaver_types::{OsRandom, random_text};
 
-/// The variable. A server that starts processes shared with others should remove it from their
-/// environment.
+use crate::adopted;
+use crate::confine::RunningChild;
+
+/// The variable.
 const VARIABLE: &str = "WEAVER_SERVER_ID";
 /// How much of an environment is searched.
 const MAX_ENVIRONMENT_BYTES: u64 = 256 * 1024;
@@ -25,6 +28,7 @@ const MAX_SWEEPS: usize = 8;
 pub(crate) struct DescendantsGuard {
     /// The variable and its value; `None` if no random value was available.
     entry: Option<String>,
+    server: Option<RunningChild>,
 }
 
 impl DescendantsGuard {
@@ -36,7 +40,12 @@ impl DescendantsGuard {
             variables.insert(VARIABLE.to_owned(), id);
             entry
         });
-        Self { entry }
+        Self { entry, server: None }
+    }
+
+    /// Sets the server, once it was started.
+    pub(crate) fn set_server(&mut self, server: Option<RunningChild>) {
+        self.server = server;
     }
 
     /// The variable and its value, which only the server and its descendants have.
@@ -47,11 +56,17 @@ impl DescendantsGuard {
 
 impl Drop for DescendantsGuard {
     fn drop(&mut self) {
-        let Some(entry) = &self.entry else { return };
+        // Before the server itself, with which their descent would be lost.
+        if let Some(server) = &self.server {
+            server.kill_descendants();
+        }
         for _ in 0..MAX_SWEEPS {
-            if kill_marked(entry) == 0 {
-                return;
+            if self.entry.as_ref().is_none_or(|entry| kill_marked(entry) == 0) {
+                break;
             }
+        }
+        if self.server.as_ref().is_some_and(|server| !server.is_running()) {
+            adopted::kill_leftovers();
         }
     }
 }

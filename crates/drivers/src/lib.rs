@@ -28,6 +28,8 @@
 //! # }
 //! ```
 
+#[cfg(target_os = "linux")]
+mod adopted;
 mod call_result;
 mod child;
 mod child_config;

@@ -34,6 +34,7 @@ mod rpc_channel;
 mod server_list;
 mod server_request;
 pub(crate) mod sse;
+mod started_child;
 mod stdio;
 pub(crate) mod strict_json;
 mod subscription;

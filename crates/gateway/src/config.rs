@@ -149,6 +149,8 @@ pub struct Config {
     pub environment_file: Option<PathBuf>,
     /// All files that the configuration was read from.
     pub source_files: BTreeSet<PathBuf>,
+    /// The links that led to these files, and that a program of this user could point elsewhere.
+    pub source_links: BTreeSet<PathBuf>,
     /// The enabled servers, in the order of their names.
     pub upstreams: Vec<UpstreamSettings>,
     /// The operator's own tools, in the order of their names.
@@ -161,6 +163,16 @@ impl Config {
     pub fn has_proxy(&self) -> bool {
         let mut profiles = self.profiles.values().chain([&self.profile]);
         profiles.any(|profile| profile.mode == ToolListMode::Proxy)
+    }
+
+    /// A link that leads to one of its files, and that the servers of an earlier configuration were
+    /// not denied, so that one of them may have made it or pointed it elsewhere.
+    #[must_use]
+    pub fn new_link(&self, earlier: &Self) -> Option<&Path> {
+        let is_known = |link: &PathBuf| {
+            earlier.source_links.contains(link) || earlier.source_files.contains(link)
+        };
+        self.source_links.iter().find(|link| !is_known(link)).map(PathBuf::as_path)
     }
 
     /// The folder of the file, to which relative paths refer.

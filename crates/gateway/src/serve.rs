@@ -185,10 +185,14 @@ pub fn run(config: Config, options: ServeOptions, profile: Option<&str>) -> Resu
     ended
 }
 
-/// Builds the gateway's runtime, and stops other processes of the user from inspecting this one.
+/// Builds the gateway's runtime, stops other processes of the user from inspecting this one, and
+/// gets hold of what its servers leave behind.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
     if let Err(error) = weaver_drivers::confine::keep_process_private() {
         tracing::warn!(%error, "processes of the same user can look into the gateway");
+    }
+    if let Err(error) = weaver_drivers::confine::adopt_orphans() {
+        tracing::warn!(%error, "what a server leaves when it ends is not found");
     }
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

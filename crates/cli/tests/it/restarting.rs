@@ -125,6 +125,43 @@ fn a_configuration_behind_a_link_is_followed() {
     until("it shows all tools", || daemon.listens() && daemon.tools().contains("good__people"));
 }
 
+/// A link that came while servers ran may be one of theirs: nothing is read through it before they
+/// have ended.
+#[test]
+fn a_configuration_behind_a_new_link_waits_for_a_restart() {
+    let folder = folder(&[("good", "good")], "[gateway]\nmode = \"gateway\"\n", "");
+    let text = std::fs::read_to_string(folder.path("weaver.toml")).unwrap();
+    let proxy = text.replace("mode = \"gateway\"", "mode = \"proxy\"");
+    let link = |target: &str, path: std::path::PathBuf| {
+        let new = path.with_file_name("new-link");
+        std::os::unix::fs::symlink(target, &new).unwrap();
+        std::fs::rename(new, path).unwrap();
+    };
+    for (version, text) in [("one", &text), ("two", &proxy)] {
+        std::fs::create_dir(folder.path(version)).unwrap();
+        std::fs::write(folder.path(&format!("{version}/weaver.toml")), text).unwrap();
+    }
+    std::fs::create_dir(folder.path("files/ways")).unwrap();
+    link("one", folder.path("data"));
+    link("data/weaver.toml", folder.path("weaver.toml"));
+    let listen = ["--http", &free_address()].map(str::to_owned);
+    let daemon = Daemon::of_folder(folder, &listen.each_ref().map(String::as_str));
+    assert!(daemon.tools().contains("tool_browse"));
+    link("../../two", daemon.web.folder().path("files/ways/current"));
+    link("files/ways/current", daemon.web.folder().path("data"));
+    until("it is refused", || daemon.log().contains("files/ways/current, which was not kept"));
+    assert!(daemon.tools().contains("tool_browse"), "{}", daemon.log());
+    // Nor after the store was lent, for which the configuration is read again.
+    let config = daemon.web.config();
+    let store = daemon.web.folder().arg(".weaver/ledger.db");
+    let borrow = ["trace", "prune", "--store", &store, "--older-than", "90d", "--dry-run"];
+    assert_eq!(weaver(&borrow).code, 0, "{}", daemon.log());
+    until("it listens", || daemon.listens());
+    assert!(daemon.tools().contains("tool_browse"), "{}", daemon.log());
+    assert_eq!(weaver(&["restart", "--config", &config]).code, 0, "{}", daemon.log());
+    until("it shows all tools", || daemon.listens() && daemon.tools().contains("good__people"));
+}
+
 /// What was read from a descriptor once is handed on to the program that follows.
 #[test]
 fn a_passphrase_from_a_descriptor_survives_restarts_in_place() {

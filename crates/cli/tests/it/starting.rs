@@ -219,6 +219,34 @@ fn a_file_that_is_replaced_is_kept_from_servers_that_run_and_ends_no_call() {
     assert_eq!(ready.count(), 1, "it was never started again");
 }
 
+/// A server that answers nothing, as if it started for ever, holds up no other.
+#[test]
+fn no_server_waits_for_another_until_a_replaced_file_is_kept_from_it() {
+    let folder = folder(&[("s", "prying"), ("h", "silent")], "", "");
+    let text = fs::read_to_string(folder.path("weaver.toml")).unwrap();
+    let text = text.replace("[mcpServers.h]\n", "[mcpServers.h]\ninitialize_timeout_ms = 600000\n");
+    folder.write("weaver.toml", &text);
+    if !covered(&folder) {
+        return;
+    }
+    let mut client = Client::open(&folder);
+    assert!(said(&mut client, "peek", &folder.arg("root.key")).contains("refused"));
+    for _ in 0..2 {
+        let path = folder.arg("root.key");
+        let call = json!({"capability": "s.watch", "arguments": {"path": path}});
+        let call = client.begin("tools/call", json!({"name": "tool_execute", "arguments": call}));
+        while !folder.path("root.key.waiting").exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        fs::write(folder.path("next"), "replaced").unwrap();
+        fs::rename(folder.path("next"), folder.path("root.key")).unwrap();
+        let (is_error, body) = crate::client::unpack(&client.answer(&call));
+        assert!(!is_error && shown(&body) == "hidden again", "{body}");
+        fs::remove_file(folder.path("root.key.waiting")).unwrap();
+    }
+    client.finish();
+}
+
 /// What a server opened before the new file was hidden stays open: it is started again.
 #[test]
 fn a_server_that_has_opened_the_new_file_is_started_again() {

@@ -58,6 +58,18 @@ pub enum CoverRefreshError {
     /// The helper could not cover the files.
     #[error("a file could not be covered while it runs: {0}")]
     Helper(#[from] ConfineError),
+    /// The child has more processes, threads and open files than can be looked at in time.
+    #[error("it has too much to examine: processes, threads and open files")]
+    TooMuch,
+    /// The launcher has not become the child yet.
+    #[error("its launcher takes too long")]
+    Launching,
+    /// Links lead to denied files at places that are not denied to the child.
+    #[error("links to hidden files lead through `{}` since it was started", path.display())]
+    NewPath {
+        /// The place.
+        path: PathBuf,
+    },
     /// The child makes processes with mounts of their own faster than they can be covered.
     #[error("it keeps making processes with mounts of their own")]
     Unsettled,

@@ -104,12 +104,19 @@ impl Launcher {
         let mut command = self.own_command()?;
         command.arg(write_request(confinement)?).env_clear();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|_| silent())?;
+        #[cfg(target_os = "linux")]
+        let child = crate::adopted::start(|| command.spawn(), |child| Some(child.id()));
+        #[cfg(not(target_os = "linux"))]
+        let child = command.spawn();
+        let mut child = child.map_err(|_| silent())?;
         let mut line = Vec::new();
         if let Some(stderr) = child.stderr.take() {
             stderr.take(MAX_REPORT_BYTES).read_to_end(&mut line).map_err(|_| silent())?;
         }
-        child.wait().map_err(|_| silent())?;
+        let ended = child.wait();
+        #[cfg(target_os = "linux")]
+        crate::adopted::forget(child.id());
+        ended.map_err(|_| silent())?;
         read_report(&line, &self.program)
     }
 }

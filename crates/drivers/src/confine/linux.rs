@@ -2,7 +2,7 @@
 
 mod cover;
 mod cover_refresh;
-mod denied_paths;
+pub(super) mod denied_paths;
 mod descriptors;
 mod error;
 mod files;
@@ -126,11 +126,17 @@ fn filter_calls(denied: &BTreeSet<PathBuf>, is_covered: bool, steps: &mut Confin
         landlock_limits_tracing,
         state_is_protected: denied.is_empty() || is_covered || !owns_any(denied),
     };
-    let outcome = seccomp::restrict(context);
+    let outcome = adopt_orphans(process).and_then(|()| seccomp::restrict(context));
     if context.state_is_protected || outcome.is_ok() {
         steps.record(Protection::Metadata, Ok(()));
     }
     steps.record(Protection::SystemCalls, outcome);
+}
+
+/// Makes this process, and so the program that it becomes, the parent of its descendants whose own
+/// parents have ended. Otherwise nothing would tell any more whose they are. The filter keeps it so.
+fn adopt_orphans(process: rustix::process::Pid) -> Result<(), ProtectionError> {
+    Ok(rustix::process::set_child_subreaper(Some(process))?)
 }
 
 /// Whether a process leads its own process group. Read from the file system, because the group has no

@@ -48,10 +48,7 @@ impl RunningChild {
     ) -> Result<(), CoverRefreshError> {
         #[cfg(target_os = "linux")]
         {
-            let (process, started) = (self.process, self.started);
-            let marker = self.marker.as_deref();
-            let child = super::linux::server_processes::KnownChild { process, started, marker };
-            super::child_cover::cover_in_child(launcher, child, denied)
+            super::child_cover::cover_in_child(launcher, self.known(), denied)
         }
         // Mounts hide nothing on this system.
         #[cfg(not(target_os = "linux"))]
@@ -59,5 +56,31 @@ impl RunningChild {
             let _ = (self.process, self.started, &self.marker, launcher, denied);
             Err(CoverRefreshError::NoMounts)
         }
+    }
+
+    /// Whether it has not ended.
+    pub(crate) fn is_running(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        {
+            super::linux::server_processes::is_running(self.known())
+        }
+        // Unknown, so that nobody relies on its end.
+        #[cfg(not(target_os = "linux"))]
+        {
+            true
+        }
+    }
+
+    /// Kills all of its descendants, while it runs.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn kill_descendants(&self) {
+        super::linux::server_processes::kill_descendants(self.known());
+    }
+
+    #[cfg(target_os = "linux")]
+    fn known(&self) -> super::linux::server_processes::KnownChild<'_> {
+        let (process, started) = (self.process, self.started);
+        let marker = self.marker.as_deref();
+        super::linux::server_processes::KnownChild { process, started, marker }
     }
 }

@@ -24,7 +24,7 @@ use super::progress_token::ProgressToken;
 use super::rpc_channel::RpcChannel;
 use super::server_list::ServerList;
 use super::server_request::RequestHandler;
-use crate::confine::{EnforcedConfinement, RunningChild};
+use crate::confine::EnforcedConfinement;
 use crate::escape::escape;
 
 /// Longest cursor of a list.
@@ -49,7 +49,11 @@ impl Connection {
     /// [`McpError`]: the command cannot be started, no connection, no answer in time, no common
     /// version, or an answer that breaks the protocol.
     pub async fn connect(config: Arc<UpstreamConfig>) -> Result<Self, McpError> {
-        let channel = RpcChannel::open(config)?;
+        Self::over(RpcChannel::open(config)?).await
+    }
+
+    /// Does the handshake with a server that was started or can be reached.
+    pub(crate) async fn over(channel: RpcChannel) -> Result<Self, McpError> {
         let (enforced, server) = lifecycle::handshake(&channel).await?;
         let (tools_listed, parameter_headers) = (AtomicBool::new(false), RwLock::default());
         Ok(Self { channel, server, enforced, generation: 0, tools_listed, parameter_headers })
@@ -78,11 +82,6 @@ impl Connection {
     #[must_use]
     pub fn enforced(&self) -> Option<&EnforcedConfinement> {
         self.enforced.as_ref()
-    }
-
-    /// The child; `None` over HTTP.
-    pub(crate) fn child(&self) -> Option<&RunningChild> {
-        self.channel.child()
     }
 
     /// Lists all tools, page after page, in the server's order.

@@ -14,9 +14,10 @@ use super::inbox::Inbox;
 use super::message::RpcResult;
 use super::notification::LogLevel;
 use super::outgoing_request::{OutgoingRequest, add_modern_meta, listen_request};
+use super::started_child::StartedChild;
 use super::stdio::StdioTransport;
 use super::subscription::SubscriptionFilter;
-use crate::confine::{EnforcedConfinement, RunningChild};
+use crate::confine::EnforcedConfinement;
 
 /// Most resources that one connection subscribes to. Each change of the set sends all of it again.
 const MAX_SUBSCRIPTIONS: usize = 256;
@@ -203,7 +204,7 @@ impl RpcChannel {
     }
 
     /// The child; `None` over HTTP.
-    pub(crate) fn child(&self) -> Option<&RunningChild> {
+    pub(crate) fn child(&self) -> Option<&StartedChild> {
         match &self.transport {
             Transport::Stdio(transport) => transport.child(),
             Transport::Http(_) => None,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -15,9 +15,10 @@ use super::fault::MessageFault;
 use super::inbox::{HandledMessage, Inbox};
 use super::line_reader::{Line, LineReader};
 use super::server_request::AnswerSink;
+use super::started_child::StartedChild;
 use crate::child::{self, ProcessGroupGuard, SpawnError, StderrTail};
 use crate::child_config::{Redactor, StdioConfig};
-use crate::confine::{ConfineError, EnforcedConfinement, RunningChild};
+use crate::confine::{ConfineError, EnforcedConfinement, RunningChild, denied_places};
 #[cfg(target_os = "linux")]
 use crate::descendants::DescendantsGuard;
 
@@ -37,7 +38,7 @@ pub(crate) struct StdioTransport {
     stderr_tail: Arc<StderrTail>,
     outbox: mpsc::Sender<OutgoingItem>,
     supervisor: Mutex<Option<JoinHandle<()>>>,
-    child: Option<RunningChild>,
+    child: Option<StartedChild>,
     confinement_report: Mutex<Option<oneshot::Receiver<Result<EnforcedConfinement, ConfineError>>>>,
 }
 
@@ -62,13 +63,17 @@ impl StdioTransport {
         #[cfg(target_os = "linux")]
         let mut tagged = config.clone();
         #[cfg(target_os = "linux")]
-        let (descendants, config) = (DescendantsGuard::new(&mut tagged.env), &tagged);
+        let (mut descendants, config) = (DescendantsGuard::new(&mut tagged.env), &tagged);
+        // Before the launcher looks for the same.
+        let denied = config.confinement.as_ref().map(|one| denied_places(&one.confinement.denied));
         let mut child = child::start(config).map_err(spawn_error)?;
         let group = ProcessGroupGuard::of(&child);
         let running = child.id().map(RunningChild::new);
         #[cfg(target_os = "linux")]
         let running =
             running.map(|child| child.with_marker(descendants.entry().map(str::to_owned)));
+        #[cfg(target_os = "linux")]
+        descendants.set_server(running.clone());
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(spawn_error(SpawnError::NoPipes));
@@ -86,22 +91,27 @@ impl StdioTransport {
             ),
             garbage_limit: limits.garbage_lines,
             garbage: 0,
-            child,
-            group,
             #[cfg(target_os = "linux")]
             descendants,
+            child,
+            group,
         };
         let (sender, report_receiver) = oneshot::channel();
+        let (enforced_sender, enforced) = watch::channel(None);
+        let denied = denied.unwrap_or_default();
+        let running = running.map(|child| StartedChild { child, enforced, denied });
         let follower = {
             let stderr_tail = Arc::clone(&stderr_tail);
             let launcher = config.confinement.as_ref().map(|confined| confined.launcher.clone());
             tokio::spawn(async move {
                 let mut stderr = BufReader::with_capacity(1024, stderr);
                 if let Some(launcher) = launcher {
+                    let enforced_sender = enforced_sender;
                     // Nobody may be waiting for it any more.
                     let report = child::read_launcher_report(&mut stderr, &launcher).await;
                     if let Ok(enforced) = &report {
                         stderr_tail.set_enforced(enforced);
+                        enforced_sender.send_replace(Some(enforced.clone()));
                     }
                     let _ = sender.send(report);
                 }
@@ -143,8 +153,8 @@ impl StdioTransport {
         })
     }
 
-    /// The child, while it runs.
-    pub(crate) fn child(&self) -> Option<&RunningChild> {
+    /// The child.
+    pub(crate) fn child(&self) -> Option<&StartedChild> {
         self.child.as_ref()
     }
 
@@ -231,10 +241,11 @@ struct Supervisor {
     reader: LineReader<BufReader<ChildStdout>>,
     garbage_limit: usize,
     garbage: usize,
-    child: Child,
-    group: ProcessGroupGuard,
+    /// Dropped before the child, whose descendants are found while it runs.
     #[cfg(target_os = "linux")]
     descendants: DescendantsGuard,
+    child: Child,
+    group: ProcessGroupGuard,
 }
 
 impl Supervisor {
@@ -257,9 +268,9 @@ impl Supervisor {
             exited = timeout(FINAL_OUTPUT_WAIT, self.child.wait()).await.ok();
         }
         // Grandchildren may hold the pipes open; killing them ends the pipe of standard error.
-        drop(self.group);
         #[cfg(target_os = "linux")]
         drop(self.descendants);
+        drop(self.group);
         let _ = timeout(FINAL_OUTPUT_WAIT, &mut stderr.0).await;
         let status = match exited {
             Some(Ok(status)) => status.to_string(),

@@ -17,10 +17,12 @@ use super::fault::HttpFault;
 use super::listing::ListedTool;
 use super::notification::LogLevel;
 use super::reconnect_backoff::ReconnectBackoff;
+use super::rpc_channel::RpcChannel;
 use super::server_list::ServerList;
+use super::started_child::StartedChild;
 use super::token_bucket::TokenBucket;
 use crate::child_config::{ChildConfinement, StdioConfig};
-use crate::confine::{CoverRefreshError, EnforcedConfinement, Protection};
+use crate::confine::{CoverRefreshError, EnforcedConfinement};
 
 /// The generation of the next connection. It is unique in the process, so that a call bound to the connection whose
 /// tools were compared never goes to another one, not even if another [`Upstream`] has replaced this one.
@@ -44,6 +46,8 @@ pub struct Upstream {
 #[derive(Default)]
 struct State {
     connection: Option<Arc<Connection>>,
+    /// The child that was started last, whether it has answered already or not.
+    child: Option<StartedChild>,
     was_connected: bool,
     backoff: ReconnectBackoff,
     preferences: ConnectionPreferences,
@@ -116,7 +120,10 @@ impl Upstream {
             return Ok(live);
         }
         self.check_backoff()?;
-        let connected = Connection::connect(self.current_config()).await;
+        let connected = match self.open_channel() {
+            Ok(channel) => Connection::over(channel).await,
+            Err(error) => Err(error),
+        };
         let mut state = self.state();
         // `close` sets `shutdown` before it takes the connection, so one of the two always sees the other.
         if *self.shutdown.borrow() {
@@ -136,6 +143,15 @@ impl Upstream {
                 Err(error)
             }
         }
+    }
+
+    /// Starts or reaches the server. Under the lock, so that a child either is denied the files that
+    /// are denied by now, or is found when others are.
+    fn open_channel(&self) -> Result<RpcChannel, McpError> {
+        let mut state = self.state();
+        let channel = RpcChannel::open(self.current_config(&state))?;
+        state.child = channel.child().cloned();
+        Ok(channel)
     }
 
     fn live_connection(&self) -> Option<Arc<Connection>> {
@@ -312,8 +328,8 @@ impl Upstream {
         state.connection.as_ref().and_then(|live| live.enforced().cloned())
     }
 
-    /// Denies these files too from now on, and covers those that were replaced or created since the child was started,
-    /// if mounts confine it, without ending the child. Waits for an attempt to connect that is in progress.
+    /// Denies these files too from now on, and keeps those that were replaced or created since the child was started
+    /// from it without ending it, also before it has answered for the first time.
     ///
     /// # Errors
     ///
@@ -322,30 +338,19 @@ impl Upstream {
         &self,
         denied: &BTreeSet<PathBuf>,
     ) -> Result<(), CoverRefreshError> {
-        self.state().denied.extend(denied.iter().cloned());
-        drop(self.connecting.lock().await);
-        let Some(connection) = self.live_connection() else { return Ok(()) };
-        let by_mounts =
-            |enforced: &EnforcedConfinement| enforced.protections.contains(&Protection::Mounts);
-        if !connection.enforced().is_some_and(by_mounts) {
-            return Ok(());
-        }
-        let Some((confined, child)) =
-            confinement_of(&self.current_config()).zip(connection.child().cloned())
-        else {
-            return Err(CoverRefreshError::NoMounts);
+        let (child, config) = {
+            let mut state = self.state();
+            state.denied.extend(denied.iter().cloned());
+            (state.child.clone(), self.current_config(&state))
         };
-        let covered = tokio::task::spawn_blocking(move || {
-            child.cover_replaced_files(&confined.launcher, &confined.confinement.denied)
-        });
-        covered
-            .await
-            .unwrap_or_else(|error| Err(CoverRefreshError::Processes { reason: error.to_string() }))
+        match child.zip(confinement_of(&config)) {
+            Some((child, confined)) => child.cover_replaced_files(confined).await,
+            None => Ok(()),
+        }
     }
 
     /// The configuration of the next connection: with all files that are denied by now.
-    fn current_config(&self) -> Arc<UpstreamConfig> {
-        let state = self.state();
+    fn current_config(&self, state: &State) -> Arc<UpstreamConfig> {
         let confined = confinement_of(&self.config);
         let Some(mut confined) = confined.filter(|_| !state.denied.is_empty()) else {
             return Arc::clone(&self.config);

@@ -180,10 +180,16 @@ impl Program {
     /// Starts the configured program with these arguments.
     fn start(&self, args: Vec<String>) -> Result<Child, SpawnError> {
         let ProcessConfig { command, env, cwd, confinement, .. } = &self.config;
+        #[cfg_attr(not(target_os = "linux"), expect(unused_mut, reason = "marked on Linux"))]
+        let mut env = env.clone();
+        #[cfg(target_os = "linux")]
+        env.extend(
+            crate::adopted::tool_marker().map(|(name, id)| (name.to_owned(), id.to_owned())),
+        );
         child::start(&StdioConfig {
             command: command.clone(),
             args,
-            env: env.clone(),
+            env,
             cwd: cwd.clone(),
             confinement: confinement.clone(),
         })

@@ -54,6 +54,23 @@ pub(crate) fn attempt(asked: &Value) -> io::Result<String> {
             child.wait()?;
             return Ok(said);
         }
+        // Threads that each show all of these files.
+        "crowd" => {
+            let files = asked["files"].as_u64().unwrap_or_default();
+            for _ in 0..files {
+                std::mem::forget(File::open("/dev/null")?);
+            }
+            for _ in 0..number {
+                let thread = std::thread::Builder::new().stack_size(64 * 1024);
+                drop(thread.spawn(|| {
+                    loop {
+                        std::thread::park();
+                    }
+                })?);
+            }
+        }
+        // Hands its orphans on to somebody else.
+        "disown" => rustix::process::set_child_subreaper(None)?,
         // Left open for good.
         "keep" => std::mem::forget(File::open(at)?),
         "descriptors" => {

@@ -13,13 +13,14 @@ use tempfile::TempDir;
 use weaver_drivers::McpDriver;
 use weaver_drivers::confine::{
     Confinement, CoverRefreshError, EnforcementMode, FileAccess, Protection, RunningChild,
-    SiblingAccess,
+    SiblingAccess, adopt_orphans,
 };
 use weaver_drivers::mcp::{CallOutcome, Endpoint, StdioConfig, Upstream, UpstreamConfig};
 
 use crate::confine::{assert_refused, confined, launcher, said};
+use crate::fixture::{FOLDER, VARIABLE};
 use crate::kernel::through_kernel;
-use crate::support::{config, connect_with, request};
+use crate::support::{LONG, config, connect_with, request};
 
 const SECRET: &str = "the secret of the state";
 
@@ -237,6 +238,49 @@ fn a_link_among_the_state_closes_its_folder_as_before() {
     assert!(place.path("home/work/config.toml").is_symlink());
 }
 
+/// A link anywhere on the way to a file decides what the host reads there: also one in a folder that
+/// is not above the state, and one in the target of another.
+#[test]
+fn no_link_on_the_way_to_the_state_is_pointed_elsewhere() {
+    let place = Place::new();
+    for name in ["released/first", "ways", "deeper"] {
+        fs::create_dir_all(place.path(name)).unwrap();
+        fs::set_permissions(place.path(name), fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let config = place.path("home/work/config.toml");
+    fs::rename(&config, place.path("released/first/config.toml")).unwrap();
+    let ways = [("deeper/all", "../released"), ("ways/current", "../deeper/all/first")];
+    for (link, target) in ways {
+        symlink(target, place.path(link)).unwrap();
+    }
+    symlink(place.path("ways/current/config.toml"), &config).unwrap();
+    let script = |link: &str| {
+        format!(
+            "cd {}; mkdir -p mine/first; echo forged > mine/config.toml; \
+             cp mine/config.toml mine/first; ln -sfn ../`basename $PWD`/mine {link}; \
+             rm -f {link}; ln -s ../`basename $PWD`/mine {link}; echo tried",
+            place.path(link).parent().unwrap().display(),
+            link = link.rsplit('/').next().unwrap(),
+        )
+    };
+    for user in [User::Same, User::Nobody] {
+        for (link, target) in ways {
+            let (out, told) = shell(Some(&place.confinement()), user, &script(link));
+            assert!(out.contains("tried"), "{out} {told}");
+            if told.contains("\"files\"") {
+                assert_eq!(
+                    fs::read_link(place.path(link)).unwrap(),
+                    PathBuf::from(target),
+                    "{told}"
+                );
+                assert_eq!(fs::read_to_string(&config).unwrap(), SECRET);
+            }
+        }
+    }
+    shell(None, User::Nobody, &script("ways/current"));
+    assert_eq!(fs::read_to_string(&config).unwrap(), "forged\n", "the test shows nothing");
+}
+
 /// Whoever does not look after replaced files keeps the folders closed.
 #[test]
 fn mounts_are_made_only_where_they_are_wanted() {
@@ -309,7 +353,7 @@ async fn a_file_that_is_replaced_is_covered_while_a_call_is_in_progress() {
         tokio::spawn(async move { upstream.call(request("hold", json!({}))).await })
     };
     // Another place that has the same mounts, one whose mounts are a copy, and one that left.
-    let script = "unshare -Urm sleep 600 & setsid sleep 600 & echo started";
+    let script = "unshare -Um --propagation unchanged sleep 600 & setsid sleep 600 & echo started";
     assert_eq!(tried(&upstream, json!({"do": "shell", "at": script})).await, "started\n");
     for name in ["config.toml", "keys"] {
         replace(&place, name);
@@ -348,7 +392,7 @@ async fn a_copy_of_the_mounts_is_covered_too() {
     let (config, folder) = (place.path("home/work/config.toml"), place.path("home/work"));
     // It reads the file when it may, and writes down what came of it.
     let script = format!(
-        "cd {}; unshare -Urm sh -c 'echo > there; while ! test -e go; do sleep 0.02; done; \
+        "cd {}; unshare -Um --propagation unchanged sh -c 'echo > there; while ! test -e go; do sleep 0.02; done; \
          cat {} > seen; echo > looked' 2> /dev/null & echo started",
         folder.display(),
         config.display(),
@@ -373,6 +417,165 @@ async fn a_copy_of_the_mounts_is_covered_too() {
     }
     assert_eq!(fs::read_to_string(place.path("home/work/seen")).unwrap(), "");
     upstream.close().await;
+}
+
+/// Waits for a file that a server makes in the folder of the state.
+async fn until_made(place: &Place, name: &str) {
+    while !place.path(&format!("home/work/{name}")).exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}
+
+/// A server may take long until it answers for the first time, and reads files all the while.
+#[tokio::test]
+async fn a_server_that_has_not_answered_yet_is_covered_too() {
+    let place = Place::new();
+    if !covers(&place.confinement(), User::Same) {
+        return;
+    }
+    let mut config = confined(place.confinement());
+    if let Endpoint::Stdio(stdio) = &mut config.endpoint {
+        let folder = place.path("home/work").display().to_string();
+        stdio.env.extend([(VARIABLE.to_owned(), "hangs".to_owned()), (FOLDER.to_owned(), folder)]);
+    }
+    let upstream = Arc::new(Upstream::new(config));
+    let connecting = {
+        let upstream = Arc::clone(&upstream);
+        tokio::spawn(async move { upstream.connection().await.map(drop) })
+    };
+    until_made(&place, "started").await;
+    replace(&place, "config.toml");
+    let denied = place.confinement().denied;
+    let covered = tokio::time::timeout(LONG, upstream.cover_replaced_files(&denied)).await;
+    assert_eq!(covered.expect("nobody waits for its answer"), Ok(()));
+    fs::write(place.path("home/work/go"), "").unwrap();
+    until_made(&place, "looked").await;
+    assert_ne!(fs::read_to_string(place.path("home/work/said")).unwrap(), "done");
+    assert!(!connecting.is_finished());
+    upstream.kill().await;
+}
+
+/// Starts a process that nothing ties to its server any more: with mounts of its own, in a session
+/// of its own, without a parent and without a variable. It reads the configuration when it may.
+/// Returns its number; `None` where the server cannot make user namespaces.
+async fn orphan(place: &Place, upstream: &Upstream) -> Option<u32> {
+    let script = format!(
+        "cd {}; (unshare -Um --propagation unchanged true || echo > refused; unshare -Um --propagation unchanged setsid sh -c 'env -i /bin/sh -c \"echo \\$\\$ > \
+         number; echo > there; while ! test -e go; do sleep 0.02; done; cat config.toml > seen; \
+         echo > looked; exec sleep 600\" & exit 0') & echo started",
+        place.path("home/work").display(),
+    );
+    assert_eq!(tried(upstream, json!({"do": "shell", "at": script})).await, "started\n");
+    let made = |name: &str| place.path(&format!("home/work/{name}")).exists();
+    while !made("there") && !made("refused") {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    if made("refused") {
+        println!("no user namespaces for the server here");
+        return None;
+    }
+    let number = fs::read_to_string(place.path("home/work/number")).unwrap();
+    let number: u32 = number.trim().parse().unwrap();
+    assert!(fs::read(format!("/proc/{number}/environ")).unwrap().is_empty(), "nothing marks it");
+    Some(number)
+}
+
+/// Waits for the end of a process.
+async fn until_ended(process: u32) {
+    let runs = || {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+    };
+    let ended = async {
+        while runs() {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(LONG, ended).await.expect("it has ended");
+}
+
+#[tokio::test]
+async fn an_orphan_with_mounts_of_its_own_is_covered_and_ends_with_its_server() {
+    let place = Place::new();
+    let Some(upstream) = covered_server(&place).await else { return };
+    let Some(orphan) = orphan(&place, &upstream).await else { return };
+    replace(&place, "config.toml");
+    upstream.cover_replaced_files(&place.confinement().denied).await.unwrap();
+    fs::write(place.path("home/work/go"), "").unwrap();
+    until_made(&place, "looked").await;
+    assert_eq!(fs::read_to_string(place.path("home/work/seen")).unwrap(), "");
+    assert_ne!(tried(&upstream, json!({"do": "disown"})).await, "done");
+    upstream.kill().await;
+    until_ended(orphan).await;
+}
+
+/// Nothing tells any more whose the orphans of a server are that has ended by itself. In a process
+/// of its own, because the host adopts what is left behind.
+#[test]
+fn what_a_server_left_that_ended_by_itself_is_killed() {
+    const ADOPTS: &str = "WEAVER_DRIVERS_ADOPTS";
+    if std::env::var_os(ADOPTS).is_none() {
+        let name = "covering::what_a_server_left_that_ended_by_itself_is_killed";
+        let mut own = Command::new(std::env::current_exe().unwrap());
+        let status = own.args(["--exact", name, "--nocapture"]).env(ADOPTS, "1").status();
+        return assert!(status.unwrap().success());
+    }
+    adopt_orphans().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let place = Place::new();
+        let Some(upstream) = covered_server(&place).await else { return };
+        let Some(orphan) = orphan(&place, &upstream).await else { return };
+        // Another server is none of what this one left.
+        let other = covered_server(&place).await.unwrap();
+        assert!(upstream.call(request("crash", json!({}))).await.is_err());
+        until_ended(orphan).await;
+        let beside = json!({"do": "make", "at": place.path("home/work/made")});
+        assert_eq!(tried(&other, beside).await, "done");
+        other.kill().await;
+    });
+}
+
+/// A server that rules alone confine is not in reach of what it was denied, but of what takes its
+/// place somewhere else.
+#[tokio::test]
+async fn a_link_that_leads_to_another_place_ends_a_server_without_mounts() {
+    let place = Place::new();
+    let config = place.path("home/work/config.toml");
+    for name in ["first", "second"] {
+        fs::create_dir(place.path(name)).unwrap();
+        fs::write(place.path(&format!("{name}/config.toml")), SECRET).unwrap();
+    }
+    fs::remove_file(&config).unwrap();
+    symlink(place.path("first/config.toml"), &config).unwrap();
+    let upstream = Upstream::new(confined(place.confinement()));
+    assert_ne!(tried(&upstream, json!({"do": "read", "at": config})).await, "done");
+    let enforced = upstream.enforced().await.unwrap();
+    if !enforced.protections.contains(&Protection::Files) {
+        return;
+    }
+    assert!(!enforced.protections.contains(&Protection::Mounts), "{enforced}");
+    let denied = place.confinement().denied;
+    assert_eq!(upstream.cover_replaced_files(&denied).await, Ok(()));
+    fs::remove_file(&config).unwrap();
+    symlink(place.path("second/config.toml"), &config).unwrap();
+    assert_eq!(tried(&upstream, json!({"do": "read", "at": config})).await, "done");
+    let error = upstream.cover_replaced_files(&denied).await.unwrap_err();
+    let second = place.path("second/config.toml").canonicalize().unwrap();
+    assert_eq!(error, CoverRefreshError::NewPath { path: second });
+    upstream.kill().await;
+}
+
+/// What cannot be examined in time is not left running.
+#[tokio::test]
+async fn a_server_with_more_open_files_than_are_examined_is_an_error() {
+    let place = Place::new();
+    let Some(upstream) = covered_server(&place).await else { return };
+    assert_eq!(tried(&upstream, json!({"do": "crowd", "at": 1200, "files": 600})).await, "done");
+    replace(&place, "config.toml");
+    let error = upstream.cover_replaced_files(&place.confinement().denied).await.unwrap_err();
+    assert_eq!(error, CoverRefreshError::TooMuch);
+    upstream.kill().await;
 }
 
 #[tokio::test]

@@ -29,6 +29,19 @@ fn fixture_main() {
             put("host is ready");
             while std::io::stdin().lines().next().is_some() {}
         }
+        // Answers nothing, and reads a file of the state when it may.
+        #[cfg(target_os = "linux")]
+        "hangs" => {
+            std::fs::write(in_folder("started"), "").unwrap();
+            while !in_folder("go").exists() {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            let read = json!({"do": "read", "at": in_folder("config.toml")});
+            let said = crate::attempt::attempt(&read).unwrap_or_else(|error| error.to_string());
+            std::fs::write(in_folder("said"), said).unwrap();
+            std::fs::write(in_folder("looked"), "").unwrap();
+            while std::io::stdin().lines().next().is_some() {}
+        }
         "dead" => {
             eprintln!("cannot find my \u{1b}[31mconfig");
             std::process::exit(3);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use weaver_drivers::confine::{
     AllowedPaths, Confinement, EnforcementMode, FileAccess, NetworkAccess, ResourceLimits,
-    SiblingAccess,
+    SiblingAccess, replaceable_links,
 };
 use weaver_policy::DocumentFinding;
 
@@ -160,7 +160,8 @@ impl Config {
     }
 
     /// The gateway's own files and folders: configuration, ledger, memory and their companion
-    /// files, inbox, documents, keys, and published checkpoints.
+    /// files, inbox, documents, keys, and published checkpoints. Links that lead to one of them, and
+    /// that a program of this user could point elsewhere, are among them.
     #[must_use]
     pub fn state_paths(&self) -> BTreeSet<PathBuf> {
         let mut state =
@@ -205,6 +206,9 @@ impl Config {
         state.insert(self.base().join("keys"));
         let is_key = |name: &OsString| Path::new(name).extension().is_some_and(|end| end == "key");
         state.extend(siblings(&self.file, |name, _| is_key(name)));
+        // A link that leads to one of them decides what the gateway reads there.
+        let links: Vec<PathBuf> = state.iter().flat_map(|path| replaceable_links(path)).collect();
+        state.extend(links);
         state
     }
 }

@@ -1,10 +1,11 @@
 //! Resolves the parsed tree into consistent settings, and reports all problems at once.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use weaver_drivers::confine::replaceable_links;
 use weaver_policy::DocumentFinding;
 use weaver_types::signature::{PublicKey, SignatureError};
 use weaver_types::{PrincipalId, UpstreamName};
@@ -105,6 +106,8 @@ pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> Reso
     let root = root_key(file, toml.get("trust"), &mut findings);
     let folder = read_path(toml.get("trust"), "folder", "policy", &base, &mut findings);
 
+    let source_files: BTreeSet<PathBuf> = files.take();
+    let source_links = source_files.iter().flat_map(|file| replaceable_links(file)).collect();
     let required = (principal, store, inbox, root, folder.clone());
     let config = match required {
         (Some(principal), Some(store), Some(inbox), Some(root), Some(folder))
@@ -135,7 +138,8 @@ pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> Reso
                 documents_folder: folder,
                 servers_file: parsed.servers_file.clone(),
                 environment_file: parsed.environment_file.clone(),
-                source_files: files.take(),
+                source_files,
+                source_links,
                 upstreams,
                 tools,
             })

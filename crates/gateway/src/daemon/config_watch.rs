@@ -94,6 +94,9 @@ pub(super) fn check(daemon: &Daemon) -> Result<(), DaemonError> {
     let file = &daemon.server.config().file;
     let (config, policy) = start_check::check(file, signatures, SystemClock::default().now())
         .map_err(ServeError::from)?;
+    if let Some(link) = config.new_link(daemon.server.config()) {
+        return Err(DaemonError::NewLink { path: link.to_path_buf() });
+    }
     if policy.principal(&config.principal).is_none() {
         return Err(ServeError::Principal { id: config.principal.clone() }.into());
     }

@@ -86,6 +86,12 @@ pub enum DaemonError {
         /// All problems.
         problem: String,
     },
+    /// The configuration is reached through a link that servers could have made or changed.
+    #[error("it is reached through the link {}, which was not kept from the servers; if it is yours, restart the gateway", path.display())]
+    NewLink {
+        /// The link.
+        path: PathBuf,
+    },
     /// The gateway could not be opened.
     #[error(transparent)]
     Serve(#[from] ServeError),
@@ -116,6 +122,7 @@ impl DaemonError {
             Self::Refused { .. } => "daemon.refused",
             Self::Connection { .. } => "daemon.connection",
             Self::Configuration { code, .. } => code,
+            Self::NewLink { .. } => "daemon.new_link",
             Self::Serve(error) => error.code(),
         }
     }

@@ -235,7 +235,7 @@ impl ManagedServer {
     /// Hides replaced and created files from the running processes of the server, if mounts confine
     /// it. Where that fails, or a process may have opened such a file already, kills and restarts
     /// the server.
-    pub(crate) async fn hide_replaced_files(&self) {
+    pub(crate) async fn hide_replaced_files(self: &Arc<Self>) {
         // Others may be there now than when the server was started.
         let denied = self.gateway_config.state_paths();
         let mut instances = self.instances.dedicated();
@@ -249,7 +249,9 @@ impl ManagedServer {
         self.wake.notify_one();
         let instances = dedicated.iter().chain([&primary]).map(|upstream| upstream.kill());
         futures_util::future::join_all(instances).await;
-        self.sync_subscriptions(&BTreeSet::new()).await;
+        // It waits for the new process, from which further files may have to be hidden.
+        let server = Arc::clone(self);
+        tokio::spawn(async move { server.sync_subscriptions(&BTreeSet::new()).await });
     }
 
     /// The instance that takes the place of the primary.

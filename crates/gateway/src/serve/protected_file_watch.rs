@@ -5,14 +5,18 @@
 //! need no watching. What remains are files that an operator edits or creates, such as
 //! `weaver.toml` and keys. When one of them is replaced or created, it is hidden from the running
 //! servers too; calls in progress go on. A server that may have opened it already is killed and
-//! started again.
+//! started again. Each server has a task of its own, so that none waits for another.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch::{self, Receiver};
+use tokio::task::JoinSet;
+
 use super::gateway::Gateway;
+use super::managed_server::ManagedServer;
 use crate::config::Config;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -23,6 +27,12 @@ type FileId = (u64, u64);
 /// Watches the files for as long as the gateway serves.
 pub(crate) async fn watch(gateway: Arc<Gateway>) {
     let mut known_files = file_ids(&gateway.config);
+    let replacements = watch::Sender::new(());
+    // Aborted with this task.
+    let mut servers = JoinSet::new();
+    for server in gateway.upstreams.servers() {
+        servers.spawn(hide_from(Arc::clone(server), replacements.subscribe()));
+    }
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
         let current_files = file_ids(&gateway.config);
@@ -31,8 +41,16 @@ pub(crate) async fn watch(gateway: Arc<Gateway>) {
             current_files.iter().any(|(path, file)| known_files.get(path) != Some(file));
         known_files = current_files;
         if was_replaced {
-            gateway.upstreams.hide_replaced_files().await;
+            replacements.send_replace(());
         }
+    }
+}
+
+/// Hides files from one server whenever some were replaced. Those that are replaced meanwhile are
+/// hidden afterwards.
+async fn hide_from(server: Arc<ManagedServer>, mut replacements: Receiver<()>) {
+    while replacements.changed().await.is_ok() {
+        server.hide_replaced_files().await;
     }
 }
 

@@ -105,12 +105,6 @@ impl Upstreams {
         futures_util::future::join_all(all).await;
     }
 
-    /// Hides replaced and created files from every server that mounts confine.
-    pub(crate) async fn hide_replaced_files(&self) {
-        let all = self.servers.iter().map(|server| server.hide_replaced_files());
-        futures_util::future::join_all(all).await;
-    }
-
     /// All tools, as their servers list them.
     pub(crate) fn tools(&self) -> BTreeMap<CapabilityId, Arc<ListedDefinition>> {
         let own_tools = self.own_tools.iter().map(|(id, tool)| (id.clone(), Arc::clone(tool)));

@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::denied_paths;
 use super::server_processes::{unless_ended, unreadable};
 use crate::confine::CoverRefreshError;
+use crate::confine::work_limit::WorkLimit;
+
+/// How much of what the kernel says of a descriptor is read.
+const MAX_DESCRIPTOR_BYTES: u64 = 4 * 1024;
 
 /// Files by device and inode.
 pub(in crate::confine) type FilesById = BTreeMap<(u64, u64), PathBuf>;
@@ -30,12 +34,15 @@ fn by_id<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> FilesById {
 pub(in crate::confine) fn check_not_open(
     process: u32,
     files: &FilesById,
+    limit: &mut WorkLimit,
 ) -> Result<(), CoverRefreshError> {
     let failed = |error: io::Error| unreadable(process, &error);
-    let tasks = entries(&PathBuf::from(format!("/proc/{process}/task"))).map_err(failed)?;
-    for task in tasks {
+    for task in entries(&PathBuf::from(format!("/proc/{process}/task"))).map_err(failed)? {
+        let task = task.map_err(failed)?;
         // Threads can have descriptors of their own.
         for descriptor in entries(&task.join("fd")).map_err(failed)? {
+            limit.spend()?;
+            let descriptor = descriptor.map_err(failed)?;
             let about = unless_ended(fs::metadata(&descriptor)).map_err(failed)?;
             let path = about.and_then(|about| files.get(&(about.dev(), about.ino())).cloned());
             if let Some(path) = path.or_else(|| replaced_file(&descriptor, files)) {
@@ -43,17 +50,31 @@ pub(in crate::confine) fn check_not_open(
             }
         }
         for descriptor in entries(&task.join("fdinfo")).map_err(failed)? {
-            let about = unless_ended(fs::read_to_string(descriptor)).map_err(failed)?;
+            limit.spend()?;
+            let descriptor = descriptor.map_err(failed)?;
+            let about = unless_ended(read_beginning(&descriptor)).map_err(failed)?;
             if about.is_some_and(|about| has_descriptors_in_flight(&about)) {
                 return Err(CoverRefreshError::DescriptorsInFlight { process });
             }
         }
     }
-    let maps = unless_ended(fs::read_to_string(format!("/proc/{process}/maps"))).map_err(failed)?;
-    match maps.iter().flat_map(|maps| maps.lines()).find_map(|line| mapped(line, files)) {
-        Some(path) => Err(CoverRefreshError::Open { process, path }),
-        None => Ok(()),
+    let maps = unless_ended(fs::File::open(format!("/proc/{process}/maps"))).map_err(failed)?;
+    for line in maps.into_iter().flat_map(|maps| BufReader::new(maps).lines()) {
+        limit.spend()?;
+        let Some(line) = unless_ended(line).map_err(failed)? else { break };
+        if let Some(path) = mapped(&line, files) {
+            return Err(CoverRefreshError::Open { process, path });
+        }
     }
+    Ok(())
+}
+
+/// The beginning of what the kernel says of a descriptor. That of a socket is short; that of a
+/// descriptor which watches others grows with them.
+fn read_beginning(descriptor: &Path) -> io::Result<String> {
+    let mut beginning = Vec::new();
+    fs::File::open(descriptor)?.take(MAX_DESCRIPTOR_BYTES).read_to_end(&mut beginning)?;
+    Ok(String::from_utf8_lossy(&beginning).into_owned())
 }
 
 /// The denied path whose former file a descriptor shows. While a file is replaced, the kernel takes
@@ -65,10 +86,9 @@ fn replaced_file(descriptor: &Path, files: &FilesById) -> Option<PathBuf> {
 }
 
 /// The entries of a kernel folder; none if the process has ended.
-fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let Some(listed) = unless_ended(fs::read_dir(folder))? else { return Ok(Vec::new()) };
-    let paths: io::Result<Vec<PathBuf>> = listed.map(|entry| Ok(entry?.path())).collect();
-    Ok(unless_ended(paths)?.unwrap_or_default())
+fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<PathBuf>>> {
+    let listed = unless_ended(fs::read_dir(folder))?.into_iter().flatten();
+    Ok(listed.filter_map(|entry| Some(unless_ended(entry).transpose()?.map(|one| one.path()))))
 }
 
 /// A Unix socket says how many descriptors wait in its queue.
@@ -109,7 +129,9 @@ mod tests {
         }
         let open = fs::File::open(&paths[0]).unwrap();
         let process = std::process::id();
-        let check = |path: &PathBuf| check_not_open(process, &by_id([path].into_iter()));
+        let check = |path: &PathBuf| {
+            check_not_open(process, &by_id([path].into_iter()), &mut WorkLimit::new())
+        };
         assert!(matches!(check(&paths[0]), Err(CoverRefreshError::Open { .. })));
         drop(open);
         let former = fs::File::open(&paths[0]).unwrap();
@@ -119,5 +141,8 @@ mod tests {
         drop(former);
         // Other tests of this process may have descriptors in a socket.
         assert!(!matches!(check(&paths[1]), Err(CoverRefreshError::Open { .. })));
+        let mut limit = WorkLimit::of_looks(2);
+        let checked = check_not_open(process, &by_id(paths.iter()), &mut limit);
+        assert_eq!(checked, Err(CoverRefreshError::TooMuch));
     }
 }

@@ -170,6 +170,13 @@ fn rules(
         }
         rules.insert(call, refused);
     }
+    // Orphans stay with this process, so that the host finds them.
+    let subreaper = u64::from(libc::PR_SET_CHILD_SUBREAPER.unsigned_abs());
+    let disowning = vec![
+        condition(0, Compare::Eq, subreaper, Length::Dword)?,
+        condition(1, Compare::Eq, 0, Length::Qword)?,
+    ];
+    rules.insert(libc::SYS_prctl, vec![SeccompRule::new(disowning)?]);
     let injection: Result<Vec<_>, _> =
         TERMINAL_INJECTION.iter().map(|command| argument_equals(1, *command)).collect();
     rules.insert(libc::SYS_ioctl, injection?);

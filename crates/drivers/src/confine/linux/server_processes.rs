@@ -3,25 +3,32 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 
 use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::confine::CoverRefreshError;
+use crate::confine::work_limit::WorkLimit;
 
 /// How much of an environment is searched.
 const MAX_ENVIRONMENT_BYTES: u64 = 256 * 1024;
 
+/// How often descendants are searched for more of them.
+const MAX_SWEEPS: usize = 16;
+
 /// What `/proc/PID/stat` says of a process.
-struct ProcessStat {
+pub(crate) struct ProcessStat {
     state: String,
-    parent: u32,
+    pub(crate) parent: u32,
     group: u32,
-    started: u64,
+    /// When it started, in ticks since the start of the machine.
+    pub(crate) started: u64,
 }
 
 impl ProcessStat {
-    fn read(process: u32) -> Option<Self> {
+    pub(crate) fn read(process: u32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         // The name of the program, which may contain anything, is in the last parentheses.
         let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
@@ -34,7 +41,7 @@ impl ProcessStat {
         })
     }
 
-    fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         matches!(self.state.as_str(), "Z" | "X" | "x")
     }
 }
@@ -42,6 +49,12 @@ impl ProcessStat {
 /// When a process started, in ticks since the start of the machine.
 pub(in crate::confine) fn process_start(process: u32) -> Option<u64> {
     Some(ProcessStat::read(process)?.started)
+}
+
+/// Whether a child has not ended.
+pub(in crate::confine) fn is_running(child: KnownChild<'_>) -> bool {
+    ProcessStat::read(child.process)
+        .is_some_and(|stat| Some(stat.started) == child.started && !stat.has_ended())
 }
 
 /// A child, as the host that started it knows it.
@@ -60,25 +73,27 @@ pub(in crate::confine) type ServerProcesses = BTreeMap<u32, u64>;
 /// Finds the processes of a child. Empty once the child itself has ended.
 pub(in crate::confine) fn find(
     child: KnownChild<'_>,
+    limit: &mut WorkLimit,
 ) -> Result<ServerProcesses, CoverRefreshError> {
-    let all = list()?;
+    let all = list(limit)?;
     let is_running =
         all.get(&child.process).is_some_and(|stat| Some(stat.started) == child.started);
     if !is_running {
         return Ok(ServerProcesses::new());
     }
     let mut found = ServerProcesses::new();
-    let mut to_examine: BTreeSet<u32> = all
-        .iter()
-        .filter(|(id, stat)| {
-            **id == child.process || stat.group == child.process || has_marker(**id, child)
-        })
-        .map(|(id, _)| *id)
-        .collect();
+    let mut to_examine = BTreeSet::new();
+    for (id, stat) in &all {
+        limit.spend()?;
+        if *id == child.process || stat.group == child.process || has_marker(*id, child) {
+            to_examine.insert(*id);
+        }
+    }
     // Other processes may be unreadable, and are none of the child's then unless they descend from it.
     let others: BTreeMap<u32, u64> =
         all.keys().filter_map(|id| Some((*id, mount_namespace(*id).ok()??))).collect();
     while let Some(id) = to_examine.pop_first() {
+        limit.spend()?;
         if found.contains_key(&id) {
             continue;
         }
@@ -92,12 +107,64 @@ pub(in crate::confine) fn find(
 }
 
 /// All processes that have not ended.
-fn list() -> Result<BTreeMap<u32, ProcessStat>, CoverRefreshError> {
+fn list(limit: &mut WorkLimit) -> Result<BTreeMap<u32, ProcessStat>, CoverRefreshError> {
     let failed = |error: io::Error| CoverRefreshError::Processes { reason: error.to_string() };
-    let ids = fs::read_dir("/proc").map_err(failed)?;
-    let ids = ids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let processes = ids.filter_map(|id| Some((id, ProcessStat::read(id)?)));
-    Ok(processes.filter(|(_, stat)| !stat.has_ended()).collect())
+    let mut processes = BTreeMap::new();
+    for entry in fs::read_dir("/proc").map_err(failed)? {
+        limit.spend()?;
+        let id = entry.ok().and_then(|entry| entry.file_name().to_str()?.parse().ok());
+        if let Some((id, stat)) = id.and_then(|id| Some((id, ProcessStat::read(id)?)))
+            && !stat.has_ended()
+        {
+            processes.insert(id, stat);
+        }
+    }
+    Ok(processes)
+}
+
+/// Kills the descendants of a child that still runs. Those that lost their parents are among them,
+/// because the child adopts them.
+pub(in crate::confine) fn kill_descendants(child: KnownChild<'_>) {
+    // Who is stopped starts no other process, so nobody escapes who is found in time.
+    let mut stopped: BTreeMap<u32, OwnedFd> = BTreeMap::new();
+    let mut limit = WorkLimit::new();
+    for _ in 0..MAX_SWEEPS {
+        let Ok(all) = list(&mut limit) else { break };
+        let is_same = |stat: &ProcessStat| Some(stat.started) == child.started;
+        if !all.get(&child.process).is_some_and(is_same) {
+            break;
+        }
+        let before = stopped.len();
+        let mut to_stop = BTreeSet::from([child.process]);
+        let mut seen = BTreeSet::new();
+        while let Some(id) = to_stop.pop_first() {
+            if !seen.insert(id) || limit.spend().is_err() {
+                continue;
+            }
+            to_stop.extend(all.iter().filter(|(_, stat)| stat.parent == id).map(|(id, _)| *id));
+            let started = all.get(&id).map(|stat| stat.started);
+            if !stopped.contains_key(&id)
+                && let Some(handle) = open_process(id, started)
+                && pidfd_send_signal(&handle, Signal::STOP).is_ok()
+            {
+                stopped.insert(id, handle);
+            }
+        }
+        if stopped.len() == before {
+            break;
+        }
+    }
+    for (_, handle) in stopped.iter().filter(|(id, _)| **id != child.process) {
+        // It has ended, if that fails.
+        let _ = pidfd_send_signal(handle, Signal::KILL);
+    }
+}
+
+/// A handle of a process that started then; a later one with the same number is another.
+fn open_process(process: u32, started: Option<u64>) -> Option<OwnedFd> {
+    let id = i32::try_from(process).ok().and_then(Pid::from_raw)?;
+    let handle = pidfd_open(id, PidfdFlags::empty()).ok()?;
+    (process_start(process) == started).then_some(handle)
 }
 
 fn has_marker(process: u32, child: KnownChild<'_>) -> bool {
