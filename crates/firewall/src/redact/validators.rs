@@ -21,7 +21,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-pub(crate) use password::{is_of_two_names, looks_like_password};
+pub(crate) use password::{is_of_two_names, is_span_or_method, looks_like_password, made_password};
 
 /// A validator: true if the text may be such a value.
 pub(crate) type Validator = fn(&str) -> bool;
@@ -33,6 +33,7 @@ const VALIDATORS: &[(&str, Validator)] = &[
     ("has_digit", has_digit),
     ("login_pair", login_pair),
     ("luhn", luhn),
+    ("made_password", made_password),
     ("mixed", has_letters_and_digits),
     ("no_double_slash", no_double_slash),
     ("not_a_name", not_a_name),

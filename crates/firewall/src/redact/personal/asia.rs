@@ -36,7 +36,6 @@ pub(super) const RULES: &[DocumentRule] = rows! {
     "my-nric" "national_id" ["999999~99~9999"] Separated PERSON, mykad, ["it is 610926-29-7125 here" => "610926-29-7125"], ["lot 610926297125 shipped"];
     "id-nik" "national_id" ["9999999999999999"] Keyword PERSON, nik, ["national id 4621324401929026 given" => "4621324401929026"], ["lot 4621324401929026 shipped"];
     "ph-tin" "tax_id" ["999~999~999", "999~999~999~999", "999~999~999~99999"] Keyword TAX, ph_tin, ["tax id 282-258-823 given" => "282-258-823"], ["lot 282-258-823 shipped"];
-    "ph-umid" "national_id" ["9999~9999999~9"] Keyword PERSON, is_not_repeated, ["national id 6062-6274311-9 given" => "6062-6274311-9"], ["lot 6062-6274311-9 shipped"];
     "ph-passport" "passport" ["A9999999A"] Keyword PASSPORT, is_not_repeated, ["passport Z2077993R given" => "Z2077993R"], ["lot Z2077993R shipped"];
     "il-id" "national_id" ["999999999"] Keyword PERSON, is_luhn_valid, ["national id 968401539 given" => "968401539"], ["lot 968401539 shipped"];
     "kz-iin" "national_id" ["999999999999"] Keyword PERSON, iin, ["national id 270818515680 given" => "270818515680"], ["lot 270818515680 shipped"];

@@ -123,7 +123,10 @@ fn may_end(bytes: &[u8], at: usize, sign: u8) -> bool {
         b'-' => !(goes_on && (sign == b'-' || sign == 0)),
         // Five groups of four are not a card, whatever the sum of the first four; eight groups may
         // be two cards.
-        b' ' if sign == b' ' => !is_group_of_four(bytes, at + 1) || is_next_card(bytes, at + 1),
+        b' ' if sign == b' ' => {
+            !(is_group_of_four(bytes, at + 1) || is_hexadecimal_group(bytes, at + 1))
+                || is_next_card(bytes, at + 1)
+        }
         _ => !next.is_ascii_alphanumeric(),
     }
 }
@@ -132,6 +135,15 @@ fn is_group_of_four(bytes: &[u8], at: usize) -> bool {
     (at..at + 4).all(|at| byte_at(bytes, at).is_ascii_digit())
         && !byte_at(bytes, at + 4).is_ascii_alphanumeric()
         && byte_at(bytes, at + 4) != b'/'
+}
+
+/// True for a group of four hexadecimal digits, as in a fingerprint: `2201 6819 2201 1900 44F7`.
+fn is_hexadecimal_group(bytes: &[u8], at: usize) -> bool {
+    let group = bytes.get(at..at + 4).unwrap_or_default();
+    group.len() == 4
+        && group.iter().all(|b| b.is_ascii_digit() || matches!(b, b'A'..=b'F'))
+        && group.iter().any(u8::is_ascii_uppercase)
+        && !byte_at(bytes, at + 4).is_ascii_alphanumeric()
 }
 
 /// True for four groups of four, separated by blanks, that are a card.

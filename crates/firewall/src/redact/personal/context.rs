@@ -102,7 +102,8 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
     ),
     (
         OTHER | ORDER,
-        "account id|account_id|accountid|order*|sku|isbn*|issn|ticket*|tracking|invoice|reference|ean|upc|gtin|barcode|parcel|shipment|awb|\
+        "account id|account ids|aws account|account-id|account-ids|account_id|accountid|owner account|owner-account|\
+         owner_account|owneraccount|order*|sku|isbn*|issn|ticket*|tracking|invoice|reference|ean|upc|gtin|barcode|parcel|shipment|awb|\
          bestell*|auftrag*|rechnungs*|sendung*|lieferung*|kdnr|kd-nr|waybill|consignment|rma|remessa|paczk*|\
          bon de livraison|bordereau|\
          lieferschein*|kundennummer|kundennr|kunden-nr|aktenzeichen|artikel*|vorgangsnummer|\
@@ -115,7 +116,9 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
     ),
     (
         OTHER | ORDER,
-        "comanda|comenzii|comandă|factur*|colet*|dosar*|nr. înregistrare|awb nr|ordre*|bestilling*|pakke*|sagsnr|\
+        "ihr zeichen|unser zeichen|inventar*|n° de série|nº de série|kundnummer*|kollinummer*|asiakasnumero*|kundenummer*|\
+         customer no*|customer number|customer id|po number|po no*|purchase order*|quote*|договір*|\
+         comanda|comenzii|comandă|factur*|colet*|dosar*|nr. înregistrare|awb nr|ordre*|bestilling*|pakke*|sagsnr|\
          sagsnummer|aftale*|avtale*|regning*|beställning*|ärende*|avtal*|paket*|leverans*|kolli|kollinr|tilaus*|\
          lasku|laskun*|lähety*|sopimu*|viitenumero|viite|rendelés*|számla*|csomag*|szerződés*|ügyszám*|cikkszám*|\
          zásilk*|smlouv*|reklamac*|narudžb*|pošiljk*|ugovor*|račun*|naročil*|užsakym*|tellimus*|pasūtīj*|\
@@ -128,7 +131,7 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
         VERSION,
         "versión|versiones|versão|versões|версия|версии|версию|版本|バージョン|버전|wersja|wersji|\
          sürüm*|phiên bản|version*|ver|release*|build|firmware|upgrade*|driver|semver|bump*|package|\
-         pkg|lib|library|dependency|tag|chapter|section|oid|assembly|sdk|runtime|\
+         pkg|lib|library|dependency|tag|chapter|section|abschnitt|kapitel|ziffer|oid|assembly|sdk|runtime|\
          kernel|plugin|extension|ios|android|chrome|chromium|firefox|jdk|jre|framework|update*|patch|downgrade*|rev|revision|installed|install|requires",
     ),
     (

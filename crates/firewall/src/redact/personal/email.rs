@@ -82,8 +82,9 @@ const MESSAGE_HEADERS: [&[u8]; 5] =
 fn is_message_id(bytes: &[u8], address: Range<usize>, at: usize) -> bool {
     const MAX_HEADER_BYTES: usize = 32;
     let Range { start, end } = address;
+    let local = bytes.get(start..at).and_then(|local| std::str::from_utf8(local).ok());
     if byte_before(bytes, start) != b'<' || byte_at(bytes, end) != b'>' {
-        return false;
+        return is_after_uid(bytes, start) && local.is_some_and(is_made_up);
     }
     let before = bytes.get(start.saturating_sub(MAX_HEADER_BYTES)..start - 1).unwrap_or_default();
     let before = before.trim_ascii_end();
@@ -97,8 +98,17 @@ fn is_message_id(bytes: &[u8], address: Range<usize>, at: usize) -> bool {
             .and_then(|from| header.get(from..))
             .is_some_and(|end| end.eq_ignore_ascii_case(name))
     });
-    let local = bytes.get(start..at).and_then(|local| std::str::from_utf8(local).ok());
     is_header && local.is_some_and(is_made_up)
+}
+
+/// True after the name of an event of a calendar: `UID:q8Vn…@google.com`, `"iCalUID": "q8Vn…@…"`.
+fn is_after_uid(bytes: &[u8], start: usize) -> bool {
+    const MAX_NAME_BYTES: usize = 16;
+    let before = bytes.get(start.saturating_sub(MAX_NAME_BYTES)..start).unwrap_or_default();
+    let is_between = |byte: &&u8| b" \"':=\\".contains(byte);
+    let len = before.len() - before.iter().rev().take_while(is_between).count();
+    before.get(len.saturating_sub(3)..len).is_some_and(|name| name.eq_ignore_ascii_case(b"uid"))
+        && len < before.len()
 }
 
 /// True for numbers and tokens. Names may be among them, as in those of Git: `20260814-1-jane@…`.

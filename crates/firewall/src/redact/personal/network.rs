@@ -148,8 +148,7 @@ fn is_version(reader: &ContextReader<'_>, values: [u32; 4], start: usize, end: u
     // Browsers report only their major version, as in `126.0.0.0`; host addresses rarely end in
     // zeros.
     let only_major = first > 0 && matches!(values, [_, 0, 0, 0]);
-    let compared = byte_before(bytes, start) == b'='
-        && matches!(byte_before(bytes, start - 1), b'<' | b'>' | b'~');
+    let compared = is_compared(bytes, start);
     let small = first != 10 && (few || only_major) || compared;
     let clear = matches!(values, [192, 168, ..] | [127, ..] | [255, 255, ..]);
     if clear {
@@ -162,6 +161,29 @@ fn is_version(reader: &ContextReader<'_>, values: [u32; 4], start: usize, end: u
     // `bump x from 1.12.44.8`, `install x from 81.12.44.3`.
     version && (small || context.last_label & from == 0)
         || small && context.right_before & (topic::IP | from) == 0
+        || few && first != 10 && is_behind_compound_name(bytes, start)
+}
+
+/// True behind a comparison of versions: `tool>=101.2.3.4`, `libx (>= 0.99.7.1)`.
+fn is_compared(bytes: &[u8], start: usize) -> bool {
+    let blank = usize::from(byte_before(bytes, start) == b' ');
+    let sign = start.saturating_sub(blank);
+    // A package may need exactly one: `libx (= 18.9.2.7-1)`.
+    let left = byte_before(bytes, sign.saturating_sub(1));
+    byte_before(bytes, sign) == b'='
+        && (matches!(left, b'<' | b'>' | b'~') || left == b'(' && blank > 0)
+}
+
+/// True behind a blank and a name of several words, which is a product's and not the label of an
+/// address, although it ends in a word for one: `Microsoft.Data.SqlClient 5.2.2.0`, `lwIP 2.2.0.1`.
+fn is_behind_compound_name(bytes: &[u8], start: usize) -> bool {
+    let run = bytes.get(start.saturating_sub(40)..start).unwrap_or_default();
+    let Some(run) = run.strip_suffix(b" ") else { return false };
+    let len = run.iter().rev().take_while(|b| b.is_ascii_alphanumeric() || **b == b'.').count();
+    let name = run.get(run.len() - len..).unwrap_or_default();
+    name.windows(2).any(|pair| {
+        matches!(pair, [left, right] if left.is_ascii_lowercase() && right.is_ascii_uppercase())
+    })
 }
 
 /// The end of a prefix length such as `/24` after an address, or the end of the address.
@@ -208,6 +230,10 @@ pub(super) fn address_at_colon(reader: &ContextReader<'_>, colon: usize) -> Opti
         return None;
     }
     let run = bytes.get(start..end)?;
+    // Two numbers and an empty field before a path: `messagebus:x:100:102::/nonexistent`.
+    if run.ends_with(b"::") && right == b'/' && !byte_at(bytes, end + 1).is_ascii_digit() {
+        return None;
+    }
     if is_mac(run, b':') {
         return Some(ColonAddress::Mac(start..end));
     }
@@ -249,7 +275,9 @@ fn is_ambiguous_short_form(
     let bytes = reader.bytes;
     let digits = run.iter().filter(|byte| byte.is_ascii_hexdigit()).count();
     let numeric = run.iter().any(u8::is_ascii_digit);
-    if digits >= 4 && numeric {
+    // `f128::` is a module.
+    let is_one_group = run.iter().position(|byte| *byte == b':') == Some(run.len() - 2);
+    if digits >= 4 && numeric && !is_one_group {
         return false;
     }
     let context = TopicContext::around(reader, start, end);

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::candidate::{BRACKET, Candidate, POINT, byte_at, byte_before};
+use super::candidate::{BRACKET, Candidate, HYPHEN, POINT, byte_at, byte_before};
 use super::context::{CandidateContext, topic};
 use super::phone_layout::{
     DigitGroups, has_phone_layout, is_count, is_date, is_dialled_number, is_international,
@@ -20,7 +20,10 @@ pub(super) fn phone_number(
     candidate: &Candidate,
 ) -> Option<Range<usize>> {
     let bytes = context.bytes;
-    if candidate.letter_mask.count_ones() > 1 || is_date(candidate.chars(), candidate.group_sizes())
+    if candidate.letter_mask.count_ones() > 1
+        || is_date(candidate.chars(), candidate.group_sizes())
+        || is_years(candidate)
+        || is_in_resource_name(bytes, candidate.start)
     {
         return None;
     }
@@ -37,6 +40,10 @@ pub(super) fn phone_number(
         return cell.then_some(start..candidate.end);
     }
     let cuts = if candidate.letter_mask != 0 { 0 } else { 1 };
+    // A latitude and a longitude: `+4612-05957`.
+    if plus && sizes == [4, 5] && candidate.separators == HYPHEN {
+        return None;
+    }
     if plus {
         return longest_prefix(bytes, candidate, &whole, cuts * 3, is_planned)
             .or_else(|| is_international(&whole).then_some(candidate.end))
@@ -107,7 +114,13 @@ fn is_part(bytes: &[u8], candidate: &Candidate) -> bool {
     let further = byte_before(bytes, candidate.start.saturating_sub(1));
     let right = byte_at(bytes, candidate.end);
     let beyond = byte_at(bytes, candidate.end + 1);
-    matches!(left, b'_' | b'$' | b'@' | b'%')
+    // `LIN+1++4364…` has empty parts, `-0351-03225` is a coordinate.
+    let signed = left == b'+' && further == b'+' || left == b'-' && further == b'\t';
+    // A short hash that links to its commit: `[0483042](https://…)`.
+    let link = bytes.get(candidate.end..).is_some_and(|rest| rest.starts_with(b"](http"));
+    signed
+        || left == b'[' && link
+        || matches!(left, b'_' | b'$' | b'@' | b'%')
         || matches!(left, b'.' | b'-' | b'/' | b':') && further.is_ascii_digit()
         || matches!(left, b'-' | b'/' | b'.') && further.is_ascii_alphabetic()
         || left == b'.'
@@ -115,6 +128,22 @@ fn is_part(bytes: &[u8], candidate: &Candidate) -> bool {
         || right == b'%'
         || right == b'@'
         || matches!(right, b':' | b'.' | b',' | b'-' | b'/') && beyond.is_ascii_digit()
+}
+
+/// True for a span of years: `2003-2009`.
+fn is_years(candidate: &Candidate) -> bool {
+    let is_year = |at: usize| matches!(candidate.chars().get(at..at + 2), Some(b"19" | b"20"));
+    candidate.group_sizes() == [4, 4] && candidate.separators == HYPHEN && is_year(0) && is_year(4)
+}
+
+/// True for the number of an account in `arn:aws:ssm:*:111122223333:contact/x`.
+fn is_in_resource_name(bytes: &[u8], start: usize) -> bool {
+    const MAX_RESOURCE_BYTES: usize = 48;
+    let run = bytes.get(start.saturating_sub(MAX_RESOURCE_BYTES)..start).unwrap_or_default();
+    let Some(run) = run.strip_suffix(b":") else { return false };
+    let is_part = |b: &&u8| b.is_ascii_alphanumeric() || b":_-*".contains(b);
+    let len = run.iter().rev().take_while(is_part).count();
+    run.get(run.len() - len..).unwrap_or_default().starts_with(b"arn:")
 }
 
 /// The end of the longest prefix of the candidate, cut at blanks, that is such a number.

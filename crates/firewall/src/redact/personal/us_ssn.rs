@@ -12,11 +12,14 @@ pub(super) fn is_ssn(context: &CandidateContext<'_>, candidate: &Candidate) -> b
         return false;
     }
     let one_sign = matches!(candidate.separators, BLANK | HYPHEN | POINT);
+    // No decimal has hyphens, so the comma behind one ends a cell: `…,424-32-8755,2024-03-01`.
+    let is_cell = byte_at(bytes, candidate.end) == b',' && candidate.separators == HYPHEN;
     let glued =
         matches!(byte_before(bytes, candidate.start), b'-' | b'.' | b'_' | b'/' | b'+' | b'$')
             || matches!(byte_at(bytes, candidate.end), b'_' | b'%')
             || matches!(byte_at(bytes, candidate.end), b'-' | b'.' | b',' | b':' | b'/')
-                && byte_at(bytes, candidate.end + 1).is_ascii_digit();
+                && byte_at(bytes, candidate.end + 1).is_ascii_digit()
+                && !is_cell;
     if glued {
         return false;
     }

@@ -27,7 +27,25 @@ const SCHEMES: &[&str] = words![
 
 /// True if what precedes the `@` is the user of a server whose name ends at `end`.
 pub(super) fn is_account(bytes: &[u8], at: usize, end: usize) -> bool {
-    is_git_account(bytes, at) || has_scp_path(bytes, end) || is_in_url(bytes, at, end)
+    is_git_account(bytes, at)
+        || has_scp_path(bytes, end)
+        || is_in_url(bytes, at, end)
+        || is_of_command(bytes, at)
+}
+
+/// True for the first argument of a command that logs in to a server: `ssh deploy@web-1.corp.net`.
+fn is_of_command(bytes: &[u8], at: usize) -> bool {
+    const COMMANDS: [&[u8]; 6] = [b"ssh", b"scp", b"sftp", b"mosh", b"ssh-copy-id", b"sshfs"];
+    const MAX_USER_BYTES: usize = 32;
+    let run = bytes.get(at.saturating_sub(MAX_USER_BYTES)..at).unwrap_or_default();
+    let user =
+        run.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte));
+    let start = at - user.count();
+    let before = bytes.get(start.saturating_sub(13)..start).unwrap_or_default();
+    let Some(before) = before.strip_suffix(b" ") else { return false };
+    let part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./@".contains(byte);
+    let word = before.rsplit(|byte| !part(byte)).next().unwrap_or_default();
+    COMMANDS.contains(&word)
 }
 
 /// The account that every Git host has.

@@ -57,11 +57,41 @@ pub(super) fn is_in_same_field(bytes: &[u8], word: std::ops::Range<usize>, start
     if closed.is_some_and(|at| gap.iter().skip(at).any(|byte| *byte == b'{')) {
         return false;
     }
+    if is_in_other_element(bytes, word.start, start) {
+        return false;
+    }
     let Some(key) = key_before(gap) else { return true };
     let other = gap.get(..key.start).unwrap_or_default();
     let assigns = |byte: &u8| *byte == key.sign;
     let in_value = key.sign == b':' || is_value(bytes, word.start);
     !(other.iter().any(assigns) || in_value && !key.is_generic)
+}
+
+/// Elements of HTML, which say nothing about their text.
+const HTML_TAGS: [&[u8]; 24] = [
+    b"td", b"th", b"tr", b"a", b"b", b"i", b"u", b"p", b"em", b"dd", b"dt", b"li", b"br", b"div",
+    b"span", b"font", b"code", b"pre", b"tt", b"small", b"strong", b"label", b"address", b"string",
+];
+
+/// True if the candidate is the text of an element of XML and the word is before the end of another:
+/// `</DbtrAcct><EndToEndId>#`.
+fn is_in_other_element(bytes: &[u8], word: usize, start: usize) -> bool {
+    if byte_before(bytes, start) != b'>' {
+        return false;
+    }
+    const MAX_TAG_BYTES: usize = 32;
+    let run = bytes.get(word.saturating_sub(MAX_TAG_BYTES)..word).unwrap_or_default();
+    let tag = run.iter().rposition(|byte| b"<>".contains(byte));
+    let is_of_end = tag.is_some_and(|at| run.get(at..at + 2) == Some(b"</"));
+    let between = bytes.get(word..start - 1).unwrap_or_default();
+    let Some(open) = between.iter().rposition(|byte| *byte == b'<') else { return false };
+    let name = between.get(open + 1..).unwrap_or_default();
+    let is_known = |known: &[&[u8]]| known.iter().any(|tag| tag.eq_ignore_ascii_case(name));
+    let before = between.get(..open).unwrap_or_default();
+    (is_of_end || before.windows(2).any(|pair| pair == b"</"))
+        && name.iter().all(|byte| is_key_byte(*byte))
+        && !is_known(&HTML_TAGS)
+        && !is_known(&GENERIC_KEYS)
 }
 
 /// True after the sign of an assignment: `type=phone`.
@@ -136,6 +166,12 @@ mod tests {
             ("kind=phone id=#", false),
             ("kind=\"phone\" id=#", false),
             ("phone_model=x9 number=#", false),
+            ("<x></phone><EndToEndId>#", false),
+            ("<phone>1</phone><OrderId>#", false),
+            ("<phone><Home>#", true),
+            ("<td>phone</td><td>#", true),
+            ("<type>phone</type><number>#", true),
+            ("</phone><EndToEndId> #", true),
             ("a=phone&b=#", false),
         ] {
             let start = text.find("phone").unwrap();

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use super::secret_name::{self, SecretKind};
-use super::token_stats::{TokenStats, is_uuid};
+use super::token_stats::{self, TokenStats, is_uuid};
 use super::{MAX_VALUE_BYTES, byte_at, labelled_value, line_value, slice};
 use crate::redact::checksum;
 use crate::redact::validators::{
-    has_scrambled_word, is_of_two_names, not_a_path, not_an_identifier, not_placeholder,
-    not_placeholder_password,
+    has_scrambled_word, is_of_two_names, is_span_or_method, not_a_path, not_an_identifier,
+    not_placeholder, not_placeholder_password,
 };
 
 /// A value and how it is written.
@@ -50,6 +50,9 @@ pub(super) fn value_after(bytes: &[u8], from: usize, separator: u8) -> Option<As
     start += usize::from(
         b"brfuLN@".contains(&byte_at(bytes, start)) && is_quote(byte_at(bytes, start + 1)),
     );
+    if let Some(quote) = wrapped_text(bytes, start) {
+        (start, requires_token) = (quote, true);
+    }
     let rest = slice(bytes, start..(start + 8).min(bytes.len()));
     let slashes = rest.iter().take_while(|b| **b == b'\\').count();
     let quote = byte_at(bytes, start + slashes);
@@ -91,12 +94,36 @@ pub(super) fn value_after(bytes: &[u8], from: usize, separator: u8) -> Option<As
     })
 }
 
+/// Calls that make a value of the text that they get.
+const WRAPPERS: [&[u8]; 16] = [
+    b"some", b"just", b"ok", b"from", b"new", b"of", b"secret", b"secretstr", b"secretstring",
+    b"securestring", b"secretbox", b"password", b"redacted", b"sensitive", b"string", b"text",
+];
+
+/// The quote that begins the only argument of a call that makes a value of it: `Some("…`,
+/// `SecretString::from("…`, `new Password("…`.
+fn wrapped_text(bytes: &[u8], start: usize) -> Option<usize> {
+    const MAX_CALL_BYTES: usize = 40;
+    let run = slice(bytes, start..(start + MAX_CALL_BYTES).min(bytes.len()));
+    let run = run.strip_prefix(b"new ").unwrap_or(run);
+    let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':');
+    let len = run.iter().position(|b| !is_name(b))?;
+    let quote = run.get(len..).and_then(|rest| rest.strip_prefix(b"("))?.first()?;
+    let name = slice(run, 0..len).rsplit(|b| matches!(b, b'.' | b':')).next()?;
+    let is_wrapper = WRAPPERS.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let at = start + usize::from(slice(bytes, start..start + 4) == b"new ") * 4 + len + 1;
+    (len > 0 && is_wrapper && matches!(quote, b'"' | b'\'' | b'`')).then_some(at)
+}
+
 /// The position after a line end and the indentation that follows.
 fn next_line(bytes: &[u8], at: usize) -> usize {
     let run = slice(bytes, at..(at + 48).min(bytes.len()));
     let lines = run.iter().take_while(|b| b"\\\r\n \t".contains(b));
     at + lines.count()
 }
+
+/// The most blanks before the end of an element, in bytes.
+const MAX_END_GAP: usize = 48;
 
 /// The text of an XML element.
 pub(super) fn value_in_element(bytes: &[u8], from: usize) -> Option<AssignedValue> {
@@ -108,14 +135,21 @@ pub(super) fn value_in_element(bytes: &[u8], from: usize) -> Option<AssignedValu
     let run = slice(bytes, start..(start + MAX_VALUE_BYTES).min(bytes.len()));
     let ends = |b: &u8| b"<]\r\n".contains(b);
     let len = run.iter().position(ends)?;
+    let end = start + len;
+    let after = slice(bytes, end..(end + MAX_END_GAP).min(bytes.len())).trim_ascii_start();
+    let is_closed = after.starts_with(b"</") || after.starts_with(b"]]>");
     let trimmed = slice(bytes, start..start + len);
     let len = len - trimmed.iter().rev().take_while(|b| b.is_ascii_whitespace()).count();
+    // Without its end, `<pass>` is a name in a sentence or a synopsis.
+    if !is_closed && slice(trimmed, 0..len).iter().any(|b| b.is_ascii_whitespace() || *b == b'\\') {
+        return None;
+    }
     Some(AssignedValue {
         range: start..start + len,
         quoted: true,
         separator: b'>',
         is_adjacent: true,
-        requires_token: false,
+        requires_token: !is_closed,
         fills_line: false,
     })
 }
@@ -135,17 +169,24 @@ fn is_quote(byte: u8) -> bool {
 }
 
 /// Prefixes of values that say where a secret is kept.
-const REFERENCE_PREFIXES: [&str; 13] = [
+const REFERENCE_PREFIXES: [&str; 18] = [
     "./", "../", "~/", "env:", "file:", "fd:", "vault:", "op://", "arn:aws:", "ssm:", "keyring:",
-    "keychain:", "secretref:",
+    "keychain:", "secretref:", "sm://", "projects/", "@string/", "@Microsoft.KeyVault",
+    "id_ed25519",
 ];
 
-/// True for a value that is encrypted where it stands: by SOPS or eyaml, Jasypt, or Spring Cloud Config.
-fn is_ciphertext(text: &str) -> bool {
+/// True for a value that is encrypted where it stands: by SOPS or eyaml, Jasypt, Spring Cloud Config,
+/// or for a sealed secret of Kubernetes, which begins with the size of its key, 512 bytes.
+pub(super) fn is_ciphertext(text: &str) -> bool {
     const MIN_CIPHERTEXT_BYTES: usize = 20;
+    const MIN_SEALED_BYTES: usize = 64;
+    let is_sealed = matches!(text.as_bytes(), [b'A', b'g', b'A'..=b'D', rest @ ..]
+        if rest.len() >= MIN_SEALED_BYTES && rest.iter().all(is_base64));
     let body = text.strip_prefix("ENC(").or_else(|| text.strip_prefix("{cipher}"));
     let body = body.unwrap_or_default().trim_end_matches(')').as_bytes();
-    text.starts_with("ENC[") || body.len() >= MIN_CIPHERTEXT_BYTES && body.iter().all(is_base64)
+    is_sealed
+        || text.starts_with("ENC[")
+        || body.len() >= MIN_CIPHERTEXT_BYTES && body.iter().all(is_base64)
 }
 
 /// True below a heading such as `SPEC CHECKSUMS:`, whose list has names of any kind.
@@ -153,6 +194,13 @@ pub(super) fn is_in_list_of_checksums(bytes: &[u8], start: usize) -> bool {
     const MAX_DISTANCE: usize = 400;
     let before = slice(bytes, start.saturating_sub(MAX_DISTANCE)..start);
     memchr::memmem::find(before, b"CHECKSUMS").is_some()
+}
+
+/// True for a token in the address of an image, which is on a public page: `badge.svg?token=x`.
+fn is_of_badge(bytes: &[u8], value: usize) -> bool {
+    const MAX_DISTANCE: usize = 24;
+    let before = slice(bytes, value.saturating_sub(MAX_DISTANCE)..value);
+    memchr::memmem::find(before, b".svg?").is_some()
 }
 
 /// True for a number of at most 64 bits: `0x00007ff8a44172b0`.
@@ -179,6 +227,24 @@ fn is_account_entry(text: &str) -> bool {
         && text.rsplit_once(':').is_some_and(|(_, shell)| shell.starts_with('/'))
 }
 
+/// True for what stands for another value: `:name` of a statement, `data?.token`, a command between
+/// backticks, and for a regular expression.
+fn is_expression(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    };
+    let before = slice(bytes, value.range.start.saturating_sub(2)..value.range.start);
+    let is_behind_colon =
+        before.first().is_some_and(u8::is_ascii_whitespace) && before.ends_with(b":");
+    let bound = if is_behind_colon { Some(text) } else { text.strip_prefix(':') };
+    let is_bound = !value.quoted && bound.is_some_and(is_name);
+    let is_command =
+        byte_at(bytes, value.range.start.wrapping_sub(1)) == b'`' && text.contains(' ');
+    let is_pattern = text.starts_with('^') && text.contains('[');
+    is_bound || is_command || is_pattern || !value.quoted && text.contains("?.")
+}
+
 /// True if the value is a secret of the kind that its name announces.
 pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -> bool {
     let raw = slice(bytes, value.range.clone());
@@ -189,6 +255,7 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
         || is_memory_address(raw)
         || is_rooted_path(text)
         || is_account_entry(text)
+        || is_expression(bytes, value, text)
         || is_placeholder(text, kind)
     {
         return false;
@@ -216,10 +283,11 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
         return false;
     }
     match kind {
-        SecretKind::Password => is_password(text, &shape, value),
+        SecretKind::Password => is_password(text, &shape, value) && !token_stats::is_dated(raw),
         SecretKind::Pass => shape.len >= 6 && shape.letters > 0 && is_password(text, &shape, value),
         SecretKind::Secret => {
             is_token(text, &shape, value)
+                && !is_of_badge(bytes, value.range.start)
                 && !(shape.is_hex && is_in_list_of_checksums(bytes, value.range.start))
         }
         SecretKind::Weak => {
@@ -227,6 +295,7 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
                 && shape.looks_random()
                 && !is_uuid(raw)
                 && is_token(text, &shape, value)
+                && !(shape.is_hex && is_in_list_of_checksums(bytes, value.range.start))
         }
     }
 }
@@ -294,13 +363,15 @@ fn is_password(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
     }
     // Words of another language, and YAML tags such as `!vault`.
     let words = || text.chars().all(|c| word(c) || " .?'".contains(c));
-    if !text.is_ascii() && words() {
+    if !text.is_ascii() && words() || is_measure_without_blanks(text) || is_type_or_pattern(text) {
         return false;
     }
     if value.quoted {
         return shape.len >= 2 && !is_sentence(text);
     }
-    if text.strip_prefix('!').is_some_and(|tag| tag.bytes().all(|b| b.is_ascii_alphabetic())) {
+    if text.strip_prefix('!').is_some_and(|tag| tag.bytes().all(|b| b.is_ascii_alphabetic()))
+        || is_span_or_method(text)
+    {
         return false;
     }
     let word =
@@ -310,6 +381,24 @@ fn is_password(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
     let short = if digits { 4 } else { 3 };
     shape.len >= short && (!word || odd_word) && !member && !text.starts_with(['$', '%', '|'])
         || shape.len >= 6 && text.starts_with(['$', '%']) && shape.digits > 0
+}
+
+/// True for a pointer, an integer type, or words between stars: `*mut`, `__u32`, `*all*tokens*`.
+fn is_type_or_pattern(text: &str) -> bool {
+    let is_starred =
+        text.contains('*') && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'*');
+    let bare = text.trim_start_matches('_').trim_end_matches("_t");
+    let size = bare.strip_prefix("uint").or_else(|| bare.strip_prefix("int"));
+    let size = size.or_else(|| bare.strip_prefix(['u', 'i', 's'])).unwrap_or_default();
+    is_starred || matches!(size, "8" | "16" | "32" | "64" | "128" | "size")
+}
+
+/// True for numbers among characters of a script that writes words without blanks: `至少12位`,
+/// `8～20文字`.
+fn is_measure_without_blanks(text: &str) -> bool {
+    let is_of_script = |c: char| matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{3001}'..='\u{d7ff}');
+    let is_of_number = |c: char| c.is_ascii_digit() || "-–~～〜・.,".contains(c);
+    text.chars().any(is_of_script) && text.chars().all(|c| is_of_script(c) || is_of_number(c))
 }
 
 /// True for a message about a password.
@@ -339,9 +428,10 @@ fn is_token(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
     let enough = if shape.len < 20 { 2.7 } else { 3.0 };
     shape.len >= 10
         && !spaced
+        && !token_stats::is_dated(text.as_bytes())
         && (mixed || long_number || letters)
         && (!value.requires_token || shape.looks_random() || shape.letter_digit_transitions >= 3)
-        && not_a_path(text)
+        && (not_a_path(text) || text.ends_with('=') && is_padded(text.as_bytes()))
         && (letters || not_an_identifier(text))
         && !text.contains("::")
         && !text.contains("//")

@@ -19,6 +19,8 @@ const MAX_NAME_BYTES: usize = 64;
 const MAX_NAME_GAP: usize = 32;
 /// How far apart the name and the value of a pair may be, in bytes.
 const MAX_PAIR_GAP: usize = 48;
+/// How far before the value of an object its brace may be, in bytes.
+const MAX_OBJECT_BYTES: usize = 80;
 /// The longest part of a resource name before the kind of the resource, in bytes.
 const MAX_RESOURCE_BYTES: usize = 96;
 
@@ -179,7 +181,7 @@ fn is_prompt(bytes: &[u8], colon: usize) -> bool {
 }
 
 /// True for a colon in the name of a resource, `arn:aws:secretsmanager:eu-west-1:1234:secret:x`.
-fn is_in_resource_name(bytes: &[u8], colon: usize) -> bool {
+pub(super) fn is_in_resource_name(bytes: &[u8], colon: usize) -> bool {
     let run = slice(bytes, colon.saturating_sub(MAX_RESOURCE_BYTES)..colon);
     let is_part = |b: &&u8| b.is_ascii_alphanumeric() || b":_-./*".contains(b);
     let len = run.iter().rev().take_while(is_part).count();
@@ -195,7 +197,7 @@ fn kind_before(bytes: &[u8], sign: usize) -> Option<SecretKind> {
     }
     let text = slice(bytes, name.clone());
     if is_value_key(text) {
-        return kind_of_pair(bytes, name.start);
+        return kind_of_pair(bytes, name.start).or_else(|| kind_of_parent(bytes, name.start));
     }
     let kind = secret_name::secret_kind(text)?;
     let is_public = kind == SecretKind::Weak && secret_name::is_public_phrase(bytes, name.start);
@@ -206,9 +208,23 @@ fn kind_before(bytes: &[u8], sign: usize) -> Option<SecretKind> {
 fn name_before(bytes: &[u8], end: usize) -> Option<Range<usize>> {
     let between = slice(bytes, end.saturating_sub(MAX_NAME_GAP)..end);
     let end = end - between.iter().rev().take_while(|b| has_class(**b, NAME_GAP)).count();
+    let end = end - size_of_array(bytes, end);
     let run = slice(bytes, end.saturating_sub(MAX_NAME_BYTES)..end);
     let len = run.iter().rev().take_while(|b| has_class(**b, NAME_CHAR)).count();
     (len > 1).then(|| end - len..end)
+}
+
+/// The bytes of the size of an array of characters, `[` or `[32`, before its closing bracket, which is
+/// skipped as a part of a gap: `char pass[32] = "…"`.
+fn size_of_array(bytes: &[u8], end: usize) -> usize {
+    const MAX_SIZE_DIGITS: usize = 4;
+    if byte_at(bytes, end) != b']' {
+        return 0;
+    }
+    let run = slice(bytes, end.saturating_sub(MAX_SIZE_DIGITS + 1)..end);
+    let digits = run.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let bracket = run.len().checked_sub(digits + 1).and_then(|at| run.get(at));
+    if bracket == Some(&b'[') { digits + 1 } else { 0 }
 }
 
 /// Characters between a name and its sign, or parts of the sign.
@@ -270,6 +286,18 @@ fn kind_of_pair(bytes: &[u8], value: usize) -> Option<SecretKind> {
     b"=:".contains(sign).then(|| secret_name::secret_kind(slice(bytes, name)))?
 }
 
+/// The kind that the name of the object announces whose value is here: `"db_password": {"type":
+/// "string", "value": …`.
+fn kind_of_parent(bytes: &[u8], value: usize) -> Option<SecretKind> {
+    let run = slice(bytes, value.saturating_sub(MAX_OBJECT_BYTES)..value);
+    let open = run.iter().rposition(|b| matches!(b, b'{' | b'}' | b'[' | b'('))?;
+    let sign = value - run.len() + open;
+    let before = slice(bytes, sign.saturating_sub(MAX_NAME_GAP)..sign).trim_ascii_end();
+    let is_object = byte_at(run, open) == b'{' && before.ends_with(b":");
+    let name = name_before(bytes, sign).filter(|_| is_object)?;
+    secret_name::secret_kind(slice(bytes, name))
+}
+
 /// A value in `<name>value</name>` or `<property name="name">value</property>`.
 fn in_xml_element(bytes: &[u8], at: usize) -> Option<Assignment> {
     let run = slice(bytes, at.saturating_sub(96)..at);
@@ -310,7 +338,14 @@ fn in_argument_list(bytes: &[u8], at: usize) -> Option<Assignment> {
     // In a list of names the next name is not a value, so the value must look like a token.
     let call = byte_at(bytes, name.start.wrapping_sub(2)) == b'(';
     value.requires_token = !call || !stores(bytes, name.start.saturating_sub(2));
-    value.quoted.then_some(Assignment { kind, value })
+    // `'USERPWD', 'HTTP200ALIASES'` and `"pass", "import sys"` are lists.
+    let is_listed = value.requires_token && {
+        let raw = slice(bytes, value.range.clone());
+        let is_constant = |b: &u8| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_';
+        raw.contains(&b' ')
+            || raw.iter().all(is_constant) && slice(bytes, name).iter().all(is_constant)
+    };
+    (value.quoted && !is_listed).then_some(Assignment { kind, value })
 }
 
 /// True if the name of the call whose bracket is here says that it stores a value: `setProperty`,

@@ -23,6 +23,12 @@ const PASSWORD_WORDS: [&str; 15] = [
     "पासवर्ड",
 ];
 
+/// The same for a token or a key.
+const TOKEN_WORDS: [&str; 18] = [
+    "токен", "Токен", "ТОКЕН", "ключ", "Ключ", "КЛЮЧ", "密钥", "密鑰", "秘钥", "令牌", "トークン",
+    "キー", "토큰", "키", "टोकन", "कुंजी", "مفتاح", "מפתח",
+];
+
 /// Base letters by the second UTF-8 byte: after `0xc3` (whose capitals are 32 lower), `0xc4` and
 /// `0xc5`.
 const LATIN_1: &[u8; 32] = b"aaaaaaaceeeeiiiidnooooo_ouuuuypy";
@@ -72,6 +78,11 @@ impl FoldedName {
 /// True for a name that ends with a word for a password in another script.
 pub(super) fn ends_with_password_word(name: &[u8]) -> bool {
     PASSWORD_WORDS.iter().any(|word| name.ends_with(word.as_bytes()))
+}
+
+/// True for a name that ends with a word for a token in another script.
+pub(super) fn ends_with_token_word(name: &[u8]) -> bool {
+    TOKEN_WORDS.iter().any(|word| name.ends_with(word.as_bytes()))
 }
 
 #[cfg(test)]

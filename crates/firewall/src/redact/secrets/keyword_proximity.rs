@@ -6,10 +6,11 @@
 use std::ops::Range;
 
 use super::assigned_value;
-use super::keywords::{self, Keyword, KeywordContext};
+use super::assignment;
+use super::keywords::{self, Keyword, KeywordContext, Link};
 use super::secret_name;
 use super::token_form;
-use super::token_stats::{TokenStats, is_uuid};
+use super::token_stats::{TokenStats, is_dated, is_uuid};
 use super::vendor_id;
 use super::{NAMED_TOKEN_RULE, ScanHit, TOKEN_FORM_RULE, VENDOR_TOKEN_RULE, byte_at, slice};
 use crate::redact::covered_ranges::CoveredRanges;
@@ -60,7 +61,7 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
         return;
     }
     // Short texts with slashes are paths.
-    if is_dated(raw) || raw.len() < MIN_SLASHED_LEN && raw.contains(&b'/') {
+    if is_dated(raw) || is_version(raw) || raw.len() < MIN_SLASHED_LEN && raw.contains(&b'/') {
         return;
     }
     let shape = TokenStats::of(raw);
@@ -71,7 +72,9 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
     let Ok(text) = std::str::from_utf8(raw) else { return };
     if !is_one_token(text, &shape)
         || vendor_id::is_vendor_id(raw)
+        || is_of_words(raw)
         || assigned_value::is_memory_address(raw)
+        || assigned_value::is_ciphertext(text)
         || is_host_key(bytes, &run)
     {
         return;
@@ -81,6 +84,8 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
         return;
     }
     if let Some(rule) = matching_rule(bytes, &shape, uuid, &near)
+        && !assignment::is_in_resource_name(bytes, run.start)
+        && (rule == VENDOR_TOKEN_RULE || !is_name_of_field(bytes, &run))
         && not_placeholder(text)
     {
         hits.push(ScanHit { range: with_suffix(bytes, token), rule });
@@ -95,12 +100,29 @@ fn trim_punctuation(bytes: &[u8], run: Range<usize>) -> Option<Range<usize>> {
     (last + 1 - first >= 12).then(|| run.start + first..run.start + last + 1)
 }
 
-/// True for a date, possibly followed by a time or a short word.
-fn is_dated(raw: &[u8]) -> bool {
-    byte_at(raw, 4) == b'-'
-        && byte_at(raw, 7) == b'-'
-        && slice(raw, 0..4).iter().all(u8::is_ascii_digit)
-        && raw.iter().filter(|b| b.is_ascii_alphabetic()).count() <= 3
+/// True for a version, and what follows it: `v0.0.0-20220304095617-2e8d9baf4ac2`.
+fn is_version(raw: &[u8]) -> bool {
+    let numbers = raw.strip_prefix(b"v").unwrap_or(raw).split(|b| *b == b'.').take(2);
+    let is_number =
+        |part: &[u8]| (1..=4).contains(&part.len()) && part.iter().all(u8::is_ascii_digit);
+    raw.contains(&b'.') && numbers.map(is_number).filter(|is| *is).count() == 2
+}
+
+/// True for a name of words, whose digits and capitals look random otherwise: `OAuth2SessionT`,
+/// `V1beta1CustomResource`. At least three of four letters are in words, of which one has six.
+fn is_of_words(raw: &[u8]) -> bool {
+    const MIN_WORD: usize = 4;
+    const MIN_LONG_WORD: usize = 6;
+    let same_word =
+        |left: &u8, right: &u8| left.is_ascii_alphabetic() && right.is_ascii_lowercase();
+    let capitals = raw.iter().filter(|b| b.is_ascii_uppercase()).count();
+    let letters = raw.iter().filter(|b| b.is_ascii_alphabetic()).count();
+    let (mut in_words, mut longest) = (0, 0);
+    for word in raw.chunk_by(same_word).filter(|word| word.len() >= MIN_WORD) {
+        in_words += word.len();
+        longest = longest.max(word.len());
+    }
+    capitals >= 2 && longest >= MIN_LONG_WORD && in_words * 4 >= letters * 3
 }
 
 /// Not a path, host, file or date.
@@ -170,16 +192,33 @@ fn matching_rule(
         {
             Some(VENDOR_TOKEN_RULE)
         }
-        Keyword::Strong if shape.len >= 16 && !identifier && (!common || near.has_separator) => {
+        Keyword::Strong
+            if shape.len >= 16
+                && !identifier
+                && near.link != Link::None
+                && (!common || near.has_separator || near.link == Link::Verb) =>
+        {
             Some(NAMED_TOKEN_RULE)
         }
         Keyword::Weak
-            if shape.len >= 16 && !identifier && near.is_set_off && !common && !shape.is_hex =>
+            if shape.len >= 16
+                && !identifier
+                && matches!(near.link, Link::Direct | Link::Neutral)
+                && near.is_set_off
+                && !common
+                && !shape.is_hex =>
         {
             Some(NAMED_TOKEN_RULE)
         }
         _ => None,
     }
+}
+
+/// True for the name of a field: `"q8Vn…": [`.
+fn is_name_of_field(bytes: &[u8], run: &Range<usize>) -> bool {
+    let after = slice(bytes, run.end..(run.end + 4).min(bytes.len()));
+    let quoted = after.strip_prefix(b"\\").unwrap_or(after).strip_prefix(b"\"");
+    quoted.is_some_and(|rest| rest.trim_ascii_start().starts_with(b":"))
 }
 
 /// The token with what belongs to it: padding, or a second part after a colon.

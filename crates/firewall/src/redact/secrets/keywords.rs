@@ -55,11 +55,29 @@ pub(super) struct KeywordContext {
     pub(super) is_called_a_secret: bool,
     /// The keyword is the vendor's own domain: `github.com`, but not `nuget.corp.net`.
     pub(super) is_host: bool,
+    /// What is between says that the keyword speaks of the token.
+    pub(super) link: Link,
+}
+
+/// What connects a keyword that is not a part of a token's name with the token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Link {
+    /// Signs, blanks and digits, or the names of calls: `key 1: …`, `Key(Encoding.GetBytes("…`.
+    Direct,
+    /// Words, and a verb such as `is` directly before the token.
+    Verb,
+    /// Words of a sentence or names of a list.
+    Words,
+    /// The token is the value of a name that says nothing: `"value": …`.
+    Neutral,
+    /// The token is the value of another name, a name itself, or beyond a sign that ends a text.
+    None,
 }
 
 const STRONG_WORDS: &[&str] = words![
     "token" "secret" "password" "passwd" "apikey" "api_key" "api-key" "api key" "credential"
     "bearer" "access key" "accesskey" "access_key" "auth_key" "authkey"
+    "токен" "Токен" "密钥" "密鑰" "令牌" "トークン" "apiキー" "アクセスキー" "シークレットキー" "토큰" "api 키" "api키"
 ];
 
 const WEAK_WORDS: &[&str] = words![
@@ -76,6 +94,17 @@ const REFUSAL_WORDS: &[&str] = words![
     "playlist" "playlists" "album" "track" "episode" "video" "videos" "watch" "channel" "changeset"
     "customer" "price" "product" "invoice" "order" "guild" "board" "design" "head" "pipeline"
     "document" "page" "article" "issue" "event" "card" "file" "base" "h1:"
+    "encrypted" "ciphertext"
+];
+
+/// Names of fields that say nothing about their value.
+const NEUTRAL_NAMES: &[&str] = words![
+    "value" "val" "v" "body" "data" "content" "text" "string" "raw" "literal" "default" "plain"
+];
+
+/// Verbs between the word for a secret and the secret, in the languages of Europe and of some others.
+const VERBS: &[&str] = words![
+    "is" "ist" "lautet" "est" "es" "è" "é" "e" "je" "to" "jest" "är" "er" "on" "este" "yra" "adalah" "là"
 ];
 
 struct KeywordMatcher {
@@ -133,6 +162,7 @@ pub(super) fn keyword_before(bytes: &[u8], token: usize, reach: usize) -> Option
     let (keyword, start, end) = best?;
     let gap = slice(bytes, end..token);
     let has_separator = gap.iter().any(|b| b"=:>".contains(b));
+    let link = link(bytes, start..end, token, &name);
     Some(KeywordContext {
         keyword,
         is_refused,
@@ -142,8 +172,51 @@ pub(super) fn keyword_before(bytes: &[u8], token: usize, reach: usize) -> Option
         gap: token - end,
         is_called_a_secret,
         is_host: ends_with_top_level(slice(bytes, end..token)),
+        link,
         is_set_off: has_separator || gap.iter().any(|b| b"\"'`{(".contains(b)),
     })
+}
+
+/// What connects a keyword with a token whose name is known.
+fn link(bytes: &[u8], keyword: Range<usize>, token: usize, name: &Range<usize>) -> Link {
+    let named = slice(bytes, name.clone());
+    let has_name = named.iter().any(u8::is_ascii_alphabetic);
+    let sign = slice(bytes, name.end..token).iter().any(|b| b"=:>".contains(b));
+    if has_name && name.start <= keyword.start {
+        // `token_accessor` is no token, `token_value` is one.
+        let one = named.strip_suffix(b"s").unwrap_or(named);
+        let is_secrets = [named, one].iter().any(|name| secret_name::secret_kind(name).is_some());
+        return if is_secrets { Link::Direct } else { Link::None };
+    }
+    // The name of a tag: `<key>someData</key>`.
+    if byte_at(bytes, keyword.start.wrapping_sub(1)) == b'/' && byte_at(bytes, keyword.end) == b'>'
+    {
+        return Link::None;
+    }
+    let word = |b: &u8| b.is_ascii_alphanumeric() || !b.is_ascii() || b" \t_-'".contains(b);
+    if has_name && sign && secret_name::secret_kind(named).is_none() {
+        let bare: &[u8] = named.trim_ascii_start().strip_prefix(b"--").unwrap_or(named);
+        if NEUTRAL_NAMES.iter().any(|neutral| neutral.as_bytes().eq_ignore_ascii_case(bare)) {
+            return Link::Neutral;
+        }
+        // `the token for staging: …` is a sentence, `"token": 1, "state": …` are two fields.
+        let between = slice(bytes, keyword.end..name.start);
+        return if between.iter().all(word) { Link::Words } else { Link::None };
+    }
+    let gap = slice(bytes, keyword.end..token);
+    let signs = |b: &&u8| b.is_ascii() && !b.is_ascii_alphanumeric();
+    let words = slice(gap, 0..gap.len() - gap.iter().rev().take_while(signs).count());
+    let is_call = |b: &u8| b.is_ascii_alphanumeric() || b"_.:(".contains(b);
+    if !words.iter().any(u8::is_ascii_alphabetic) || words.iter().all(is_call) {
+        return Link::Direct;
+    }
+    let last = words.rsplit(|b| b.is_ascii_whitespace()).next().unwrap_or_default();
+    let listed = |b: &u8| word(b) || b"(),".contains(b);
+    match words.iter().all(listed) {
+        true if VERBS.iter().any(|verb| verb.as_bytes().eq_ignore_ascii_case(last)) => Link::Verb,
+        true => Link::Words,
+        false => Link::None,
+    }
 }
 
 /// True for a point and one label, which end a domain.
@@ -211,6 +284,34 @@ mod tests {
             assert!(plain.bytes().all(known), "{name}");
         }
         assert!(KEYWORDS.is_some());
+    }
+
+    #[test]
+    fn a_link_says_that_a_keyword_speaks_of_the_token() {
+        for (before, link) in [
+            ("token: ", Link::Direct),
+            ("Unseal Key 1: ", Link::Direct),
+            ("API-TOKEN  ", Link::Direct),
+            ("the secret {", Link::Direct),
+            ("SymmetricSecurityKey(Encoding.UTF8.GetBytes(\"", Link::Direct),
+            ("token_value=", Link::Direct),
+            ("token pro API je ", Link::Verb),
+            ("the token for staging: ", Link::Words),
+            ("secret, revoked) VALUES (4, 'x', '", Link::Words),
+            ("\"token\": {\"value\": \"", Link::Neutral),
+            ("set API_KEY --body \"", Link::Words),
+            ("set API_KEY --body=\"", Link::Neutral),
+            ("token_accessor   ", Link::None),
+            ("tokenChip:\"", Link::None),
+            ("\"token_type\":\"x\",\"session_state\":\"", Link::None),
+            ("?token=x&hm=", Link::None),
+            ("TokenV6secret\", referenced from:\n  _$", Link::None),
+            ("<key>someData</key>\n<data>\n", Link::None),
+        ] {
+            let text = format!("{before}q8Vn2LmZ7rKd0XbL5v");
+            let found = keyword_before(text.as_bytes(), before.len(), 72).map(|near| near.link);
+            assert_eq!(found, Some(link), "{before}");
+        }
     }
 
     #[test]

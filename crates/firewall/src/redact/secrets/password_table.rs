@@ -1,11 +1,11 @@
-//! Passwords in text tables: cells below a heading that names a password, in lines like `a,b`,
+//! Passwords and tokens in text tables: cells below a heading that names one, in lines like `a,b`,
 //! `a;b`, `| a | b |`, or separated by tabs.
 
 use std::ops::Range;
 
 use super::assigned_value::{self, AssignedValue};
 use super::secret_name::{self, SecretKind};
-use super::{PASSWORD_RULE, ScanHit, byte_at, slice};
+use super::{PASSWORD_RULE, SECRET_RULE, ScanHit, byte_at, slice};
 use crate::redact::work_meter;
 
 /// First words of lines of program text.
@@ -68,7 +68,7 @@ pub(super) fn scan_below_heading(
     hits: &mut Vec<ScanHit>,
 ) {
     let separator = byte_at(bytes, at);
-    let Some(heading) = password_heading(bytes, at, separator) else { return };
+    let Some((heading, kind)) = secret_heading(bytes, at, separator) else { return };
     let before = slice(bytes, at.saturating_sub(MAX_LINE_BYTES)..at + 1);
     let line = before.iter().rev().take_while(|byte| **byte != b'\n').count();
     let line = at + 1 - line;
@@ -94,7 +94,7 @@ pub(super) fn scan_below_heading(
         if *end > known && is_row {
             work_meter::add_bytes(end - start);
             // The line begins with the break before it, as a part of its first cell.
-            hits.extend(secret_in_cell(bytes, *start..*end, separator, column));
+            hits.extend(secret_in_cell(bytes, *start..*end, separator, column, kind));
         }
     }
 }
@@ -132,8 +132,8 @@ fn count_cells(line: &[u8], separator: u8) -> usize {
     separators.count() + 1
 }
 
-/// A cell that names a password.
-fn password_heading(bytes: &[u8], at: usize, separator: u8) -> Option<Range<usize>> {
+/// A cell that names a password or a token, and which of them.
+fn secret_heading(bytes: &[u8], at: usize, separator: u8) -> Option<(Range<usize>, SecretKind)> {
     let run =
         slice(bytes, at + 1..(at + 1 + MAX_PADDING_BYTES + MAX_HEADING_BYTES).min(bytes.len()));
     let blanks = run.iter().take_while(|byte| matches!(byte, b' ' | b'"')).count();
@@ -153,7 +153,8 @@ fn password_heading(bytes: &[u8], at: usize, separator: u8) -> Option<Range<usiz
     let len = blanks + name.len();
     let name = name.trim_ascii_end();
     let named = !name.is_empty() && !name.contains(&b'=') && !name.contains(&b':');
-    (named && secret_name::is_password_heading(name)).then(|| at + 1 + blanks..at + 1 + len)
+    let kind = named.then(|| secret_name::kind_of_heading(name))??;
+    Some((at + 1 + blanks..at + 1 + len, kind))
 }
 
 /// The secret in the cell of a line.
@@ -162,6 +163,7 @@ fn secret_in_cell(
     line: Range<usize>,
     separator: u8,
     column: usize,
+    kind: SecretKind,
 ) -> Option<ScanHit> {
     let mut start = line.start;
     let mut cells = slice(bytes, line).split(|byte| *byte == separator);
@@ -182,8 +184,9 @@ fn secret_in_cell(
         requires_token: true,
         fills_line: false,
     };
-    let is_secret = !spaced && assigned_value::is_secret(bytes, &value, SecretKind::Password);
-    is_secret.then_some(ScanHit { range: value.range, rule: PASSWORD_RULE })
+    let rule = if kind == SecretKind::Password { PASSWORD_RULE } else { SECRET_RULE };
+    (!spaced && assigned_value::is_secret(bytes, &value, kind))
+        .then_some(ScanHit { range: value.range, rule })
 }
 
 #[cfg(test)]
@@ -225,11 +228,15 @@ mod tests {
             (",pass:word\n", 0, None),
             (",1password\n", 0, None),
             (",city\n", 0, None),
+            (",api_key\n", 0, Some(1..8)),
+            (",key\n", 0, None),
+            (",token_count\n", 0, None),
             (",\n", 0, None),
             (",", 0, None),
         ] {
             let bytes = text.as_bytes();
-            assert_eq!(password_heading(bytes, at, byte_at(bytes, at)), place, "{text:?}");
+            let found = secret_heading(bytes, at, byte_at(bytes, at)).map(|(place, _)| place);
+            assert_eq!(found, place, "{text:?}");
         }
     }
 
@@ -250,7 +257,8 @@ mod tests {
         ] {
             // The line stands behind another one.
             let text = format!("a,b,c\n{line}");
-            let found = secret_in_cell(text.as_bytes(), 6..text.len(), b',', column);
+            let kind = SecretKind::Password;
+            let found = secret_in_cell(text.as_bytes(), 6..text.len(), b',', column, kind);
             let found = found.map(|hit| text.get(hit.range).unwrap());
             assert_eq!(found, value, "{line}");
         }
@@ -335,7 +343,7 @@ mod tests {
     fn a_heading_is_no_longer_than_33_bytes_behind_64_blanks() {
         let found = |name: &str, before: &str| {
             let text = format!("|{before}{name}|");
-            password_heading(text.as_bytes(), 0, b'|')
+            secret_heading(text.as_bytes(), 0, b'|').map(|(place, _)| place)
         };
         let long = |length: usize| format!("{}password", "x_".repeat(30).split_off(68 - length));
         assert_eq!(long(33).len(), 33);

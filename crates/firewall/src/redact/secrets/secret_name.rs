@@ -40,12 +40,17 @@ const PASS_WORDS: &[&str] = words![
 
 /// Complete last words.
 const AUTH_WORDS: &[&str] = words![
-    "creds" "cred" "auth" "pat"
+    "creds" "cred" "auth" "pat" "totp"
 ];
 
 const WEAK_WORDS: &[&str] = words![
     "secrets" "key" "api" "login" "access" "license" "licence" "cookie" "salt" "keys" "session" "sid" "sig"
     "hmac"
+];
+
+/// Words for a key, in some languages; a name ends with one of them.
+const KEY_WORDS: &[&str] = words![
+    "key" "schlussel" "sleutel" "nyckel" "nogle" "klucz" "kulcs" "avain" "anahtari"
 ];
 
 /// Words before `key` that make it a strong name: `api_key`, `access-key`.
@@ -62,8 +67,8 @@ const PUBLIC_WORDS: &[&str] = words![
     "previous" "page" "continuation" "cursor" "idempotency" "routing" "bucket" "object" "schema"
     "sequence" "translation" "i18n" "group" "index" "row" "field" "column" "event" "map" "hot"
     "keyboard" "resume" "sync" "dedupe" "natural" "surrogate" "composite" "unique" "authenticity"
-    "lookup" "host" "verification" "max" "min" "num" "per" "total" "restore" "publishable" "hashed"
-    "site" "sitekey"
+    "lookup" "lock" "change" "host" "verification" "max" "min" "num" "per" "total" "restore" "publishable" "hashed"
+    "site" "sitekey" "websocket"
 ];
 
 /// Words for a public key that also precede it in a sentence: `cache key: x`.
@@ -123,7 +128,7 @@ static NAME_WORDS: LazyLock<WordEndingTrie> = LazyLock::new(|| {
         (AUTH_WORDS, AUTH),
         (WEAK_WORDS, WEAK),
         (PUBLIC_WORDS, PUBLIC),
-        (&["key"][..], KEY),
+        (KEY_WORDS, KEY),
         (QUALIFIER_WORDS, QUALIFIER),
         (PASSWORD_QUALIFIER_WORDS, QUALIFIER),
     ] {
@@ -148,6 +153,9 @@ pub(crate) fn secret_kind(name: &[u8]) -> Option<SecretKind> {
     }
     if folded_name::ends_with_password_word(name) {
         return Some(SecretKind::Password);
+    }
+    if folded_name::ends_with_token_word(name) {
+        return Some(SecretKind::Secret);
     }
     kind_of_ascii_name(folded_name::FoldedName::fold(name).as_bytes())
 }
@@ -178,6 +186,15 @@ pub(super) fn is_password_label(value: &[u8]) -> bool {
     let letters: Vec<u8> =
         folded.as_bytes().iter().copied().filter(u8::is_ascii_alphabetic).collect();
     letters.len() > 3 && NAME_WORDS.lookup(&letters).of_word & PASSWORD != 0
+}
+
+/// What the heading of a column says that it holds: passwords, or tokens, which a weak name such as
+/// `key` does not say.
+pub(super) fn kind_of_heading(heading: &[u8]) -> Option<SecretKind> {
+    if is_password_heading(heading) {
+        return Some(SecretKind::Password);
+    }
+    secret_kind(heading).filter(|kind| *kind == SecretKind::Secret)
 }
 
 /// True for the heading of a column of passwords, in one word or several: `Nouveau mot de passe`.
@@ -230,6 +247,10 @@ fn kind_by_last_word(rest: &[u8], word: &[u8], found: WordFlags) -> Option<Secre
     }
     if found.of_word & PASS != 0 {
         return Some(SecretKind::Pass);
+    }
+    // The place of an object in a bucket: `"S3Key": …`, but not `S3_KEY`.
+    if found.of_word & KEY != 0 && matches!(rest, b"S3" | b"s3") && word.starts_with(b"K") {
+        return None;
     }
     let key = found.of_word & KEY != 0 && is_in_list(split_last_word(rest).1, KEY_QUALIFIERS);
     let kind = if key || found.of_endings & SECRET != 0 || found.of_word & AUTH != 0 {

@@ -1,6 +1,6 @@
 //! Estimates how random a token looks.
 
-use super::byte_at;
+use super::{byte_at, slice};
 
 /// Statistics of a token.
 #[derive(Debug, Default, Clone, Copy)]
@@ -74,6 +74,14 @@ impl TokenStats {
         self.irregular_capitals * 8 >= self.len
             || self.letters == self.len && self.consonant_run >= 5
     }
+}
+
+/// True for a date, possibly followed by a time or a short word.
+pub(super) fn is_dated(raw: &[u8]) -> bool {
+    byte_at(raw, 4) == b'-'
+        && byte_at(raw, 7) == b'-'
+        && slice(raw, 0..4).iter().all(u8::is_ascii_digit)
+        && raw.iter().filter(|b| b.is_ascii_alphabetic()).count() <= 3
 }
 
 /// True for `8-4-4-4-12` hexadecimal digits.

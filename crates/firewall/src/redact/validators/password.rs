@@ -13,7 +13,8 @@ const MAX_MEASURE_DIGITS: usize = 4;
 pub(crate) fn looks_like_password(text: &str) -> bool {
     let core = text.trim_end_matches(['!', '?', '.', ':']);
     let letters = core.bytes().any(|b| b.is_ascii_alphabetic());
-    let strong = core.bytes().any(|b| b.is_ascii_digit() || b"!#$%&*+@^~?".contains(&b));
+    // Stars alone are those of bold text or of a pattern.
+    let strong = core.bytes().any(|b| b.is_ascii_digit() || b"!#$%&+@^~?".contains(&b));
     text.len() >= MIN_LENGTH
         && letters
         && strong
@@ -30,6 +31,26 @@ pub(crate) fn looks_like_password(text: &str) -> bool {
         && not_placeholder_password(text)
 }
 
+/// A password that no word, name or version is like: letters, digits and a sign, or small letters,
+/// capitals and digits in turn.
+pub(crate) fn made_password(text: &str) -> bool {
+    const MIN_MADE_LENGTH: usize = 8;
+    const MIN_TURNS: usize = 5;
+    let class = |b: u8| match b {
+        b'0'..=b'9' => 1_u8,
+        b'A'..=b'Z' => 2,
+        b'a'..=b'z' => 4,
+        _ => 8,
+    };
+    let classes: Vec<u8> = text.bytes().map(class).collect();
+    let all = classes.iter().fold(0, |all, class| all | class);
+    let turns = classes.windows(2).filter(|pair| matches!(pair, [a, b] if a != b)).count();
+    let numbers = classes.chunk_by(|a, b| a == b).filter(|run| run.first() == Some(&1)).count();
+    let has_sign = text.bytes().any(|b| b"!$%^*".contains(&b)) && all & 1 != 0 && all & 6 != 0;
+    let in_turn = all == 7 && turns >= MIN_TURNS && numbers >= 2;
+    text.len() >= MIN_MADE_LENGTH && (has_sign || in_turn) && looks_like_password(text)
+}
+
 /// Digits, possibly two numbers with a hyphen, and a unit: `90days`, `8-12`, `12-character`. A
 /// capitalised name after them, as in `884-Kestrel`, is not a unit.
 fn is_measure(text: &str) -> bool {
@@ -42,6 +63,19 @@ fn is_measure(text: &str) -> bool {
         && !is_name
 }
 
+/// A span, a date, a duration or the name of a method where a password would be: `8-64`, `27/11/2026`,
+/// `15m`, `SHA-256`.
+/// A number alone may be one.
+pub(crate) fn is_span_or_method(text: &str) -> bool {
+    let is_number = text.bytes().all(|b| b.is_ascii_digit());
+    let is_span = text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_digit() || "-–/.,:".contains(c));
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let unit = text.get(digits..).unwrap_or_default();
+    let is_duration = digits > 0 && ["ms", "s", "m", "min", "h", "d", "w"].contains(&unit);
+    !is_number && is_span && text.len() <= 10 || is_duration || is_method(text)
+}
+
 /// `v2.1`, `1.2.3-beta`.
 fn is_version(text: &str) -> bool {
     let text = text.trim_start_matches(['v', 'V']);
@@ -52,10 +86,11 @@ fn is_version(text: &str) -> bool {
 
 /// The name of a hash, a cipher, an encoding or a protocol.
 fn is_method(text: &str) -> bool {
-    const METHODS: [&str; 26] = [
+    const METHODS: [&str; 33] = [
         "sha1", "sha2", "sha3", "sha5", "md4", "md5", "base64", "base32", "utf8", "utf16", "oauth",
         "pbkdf2", "argon2", "x509", "wpa2", "wpa3", "aes128", "aes192", "aes256", "ntlmv2",
-        "kerberos5", "pkcs", "ed25519", "rsa", "socks", "socksv",
+        "kerberos5", "pkcs", "ed25519", "rsa", "socks", "socksv", "argon2id", "hs256", "hs384",
+        "hs512", "rs256", "es256", "ps256",
     ];
     let plain: String = text.chars().filter(char::is_ascii_alphanumeric).take(12).collect();
     let plain = plain.to_ascii_lowercase();
@@ -88,10 +123,12 @@ fn is_code(text: &str) -> bool {
         || text.contains('.') && text.split('.').all(word) && !is_of_two_names(text)
 }
 
-/// A variable or a tag of YAML: `$password`, `!vault`.
+/// A variable, possibly with a path behind it, or a tag of YAML: `$password`, `$BASE/login`, `!vault`.
 fn is_reference(text: &str) -> bool {
-    text.strip_prefix(['$', '!'])
-        .is_some_and(|name| name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_'))
+    let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_');
+    let path = text.strip_prefix('$').and_then(|text| text.split_once('/'));
+    text.strip_prefix(['$', '!']).is_some_and(is_name)
+        || path.is_some_and(|(name, _)| !name.is_empty() && is_name(name))
 }
 
 /// `heather.Moor7`, but not `cfg.Token2`.
@@ -128,7 +165,19 @@ mod tests {
                 "\\word12", "@word12", "%word12", "#word12", "+word12", "&word12", "*word12",
                 "?word12", "http://a1", "90days", "v2.1.0b", "sha256", "jane1@corp.net",
                 "cfg.token2", "a=b123", "ab/cd/e1.txt", "your-key1", "plover!", "plover??",
-                "$password", "!vault", "90päivää",
+                "all*tokens*", "change*", "$password", "$BASE/login2", "!vault", "90päivää",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_password_that_was_made_has_a_sign_or_turns() {
+        check(
+            made_password,
+            &["Gereja992!", "Vencejo-386*", "6SFlbRi3Lrm", "a1$bcdef"],
+            &[
+                "Gerej9!", "Gereja992", "Vencejo!", "12345678!", "user12@host", "Ticket#4417",
+                "userLoginV2", "Server2022", "8-12chars!",
             ],
         );
     }
@@ -139,6 +188,18 @@ mod tests {
             is_measure,
             &["90days", "8-12", "12-character", "1000x", "7", "8:30pm", "12.5GB", "99Days"],
             &["12345days", "days", "884-Kestrel", "90days!", "12-Chars1"],
+        );
+    }
+
+    #[test]
+    fn a_span_has_numbers_and_signs() {
+        check(
+            is_span_or_method,
+            &[
+                "8-64", "8–64", "27/11/2026", "27.11.2026", "15m", "SHA-256", "md5", "argon2id",
+                "HS256",
+            ],
+            &["4471", "8-64x", "a8-64", "-8", "27/11/2026-4471", "plover9"],
         );
     }
 

@@ -141,6 +141,7 @@ fn after(keyword: Keyword) -> KeywordContext {
         is_set_off: false,
         is_called_a_secret: false,
         is_host: false,
+        link: Link::Direct,
     }
 }
 
@@ -180,6 +181,29 @@ fn the_name_of_a_vendor_makes_a_token_of_nearly_everything() {
         (None, vendor)
     );
     assert_eq!((rule("sitekey", &short, &near), rule("sitekey", &short, &named)), (None, vendor));
+}
+
+#[test]
+fn a_name_of_words_is_no_token() {
+    for (text, is_one) in [
+        ("OAuth2SessionT", true),
+        ("V1beta1CustomResourceDefinition", true),
+        ("ShardedByS3Key", false),
+        ("q8Vn2LmZ7rKd0XbL5vW3z", false),
+        ("Abcd1e2F3g4H5", false),
+        ("oauth2session", false),
+    ] {
+        assert_eq!(is_of_words(text.as_bytes()), is_one, "{text}");
+    }
+    for (text, is_one) in [
+        ("v0.0.0-20220304095617-2e8d9baf4ac2", true),
+        ("1.22.0-rc.1", true),
+        ("v1", false),
+        ("20220304095617.1", false),
+        ("q8.Vn2", false),
+    ] {
+        assert_eq!(is_version(text.as_bytes()), is_one, "{text}");
+    }
 }
 
 #[test]
@@ -228,6 +252,12 @@ fn a_word_for_a_secret_names_a_token_of_16_characters() {
     assert_eq!((rule("", &plain, &weak), rule("", &token(15), &weak)), (named, None));
     assert_eq!(rule("", &plain, &after(Keyword::Weak)), None);
     assert_eq!((rule("key_id", &plain, &weak), rule("", UUID, &weak)), (None, None));
+    let linked = |near: &KeywordContext, link: Link| KeywordContext { link, ..near.clone() };
+    assert_eq!(rule("", &plain, &linked(&strong, Link::None)), None);
+    assert_eq!(rule("", &plain, &linked(&strong, Link::Words)), named);
+    assert_eq!(rule("", UUID, &linked(&strong, Link::Verb)), named);
+    assert_eq!(rule("", &plain, &linked(&weak, Link::Words)), None);
+    assert_eq!(rule("", &plain, &linked(&weak, Link::Neutral)), named);
     assert_eq!(rule("", "9c4e1f7ab2d8056e", &weak), None);
     assert_eq!(rule("", &plain, &after(Keyword::Refusal)), None);
 }

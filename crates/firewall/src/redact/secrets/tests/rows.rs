@@ -148,14 +148,14 @@ fn a_word_before_a_token_stands_alone() {
             "commit                         secret t7Yq2mN8rKd0XbL5vW3z",
             "named-token=t7Yq2mN8rKd0XbL5vW3z",
         ),
-        ("keyX=t7Yq2mN8rKd0XbL5vW3z", "named-token=t7Yq2mN8rKd0XbL5vW3z"),
+        ("keyX=t7Yq2mN8rKd0XbL5vW3z", ""),
         (
             "secret ...........................................t7Yq2mN8rKd0XbL5vW3z",
             "named-token=t7Yq2mN8rKd0XbL5vW3z",
         ),
         ("secret CHECKSUMX t7Yq2mN8rKd0XbL5vW3z", "named-token=t7Yq2mN8rKd0XbL5vW3z"),
         ("tokens 9c4e1f7ab2d8056e3f91a7c5d40b86e2", "named-token=9c4e1f7ab2d8056e3f91a7c5d40b86e2"),
-        ("TOKENX t7Yq2mN8rKd0XbL5vW3z", "named-token=t7Yq2mN8rKd0XbL5vW3z"),
+        ("TOKENX t7Yq2mN8rKd0XbL5vW3z", ""),
         (
             "xairtable 3f8a1c5e-77b0-4f6d-9a2e-5c1d0b9e8f7a",
             "vendor-token=3f8a1c5e-77b0-4f6d-9a2e-5c1d0b9e8f7a",
