@@ -170,7 +170,14 @@ fn what_is_held_says_what_would_have_fitted() {
     let begins = format!("a path does not begin with `{WORK}`, which the server was set up for");
     assert!(write.ends_with(&begins), "{write}");
     let query = said("sqlite.write_query", json!({ "query": "delete from orders" }));
-    assert!(query.ends_with("or a new table, column or index"), "{query}");
+    assert!(
+        query.contains("or a new table, column or index")
+            && query.ends_with("not understood: `delete`"),
+        "{query}"
+    );
+    let read = "select * from orders o join read_csv('x.csv') c on o.id = c.id";
+    let query = said("sqlite.write_query", json!({ "query": read }));
+    assert!(query.ends_with("not understood: the function `read_csv`"), "{query}");
 }
 
 #[test]

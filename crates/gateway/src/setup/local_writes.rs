@@ -128,8 +128,8 @@ fn out_of_bounds_reason(write: &LocalWrite, folders: &[String]) -> String {
     };
     let path = format!("a path does not begin with {folders}, which the server was set up for");
     let rows =
-        "the statement is more than a read, an insert of values, an update with a plain `where`, \
-                or a new table, column or index"
+        "the statement is not plainly a read of tables, an insert of values, an update with a plain \
+                `where`, or a new table, column or index"
             .to_owned();
     match (write.writes_files() && !folders.is_empty(), write.runs_statements()) {
         (true, true) => format!("{path}, or {rows}"),
