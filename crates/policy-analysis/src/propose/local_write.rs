@@ -36,7 +36,7 @@ const SENSITIVE_PATHS: &[&str] = &[
     "*/.gemini*", "*/.zed*", "*/.opencode*", "*/opencode.json*", "*/.roo/*", "*/.windsurf*",
     "*/.continue/*", "*/.idea/*", "*/.obsidian/*", "*/.husky*", "*/.cargo/*", "*/.yarnrc*",
     "*/crontab*", "/etc/*", "/usr/*", "/bin/*", "/sbin/*", "/boot/*", "/dev/*", "/proc/*",
-    "/sys/*", "/lib*", "/root/*", "/System/*", "/Library/*", "~*",
+    "/sys/*", "/lib*", "/System/*", "/Library/*", "~*",
 ];
 
 /// The patterns of paths of keys, of settings that run programs, and of the system itself, as
