@@ -170,23 +170,23 @@ fn documents_that_may_be_overwritten_are_bounded_by_their_kind() {
 fn paths_that_are_relative_to_a_folder_of_the_server_are_inside_it() {
     let folders = ["/home/ana/vault".to_owned()];
     let bounds = |description: &str| {
-        let mut input = schema_of(&["folder", "content"]);
-        input["properties"]["folder"]["description"] = json!(description);
+        let mut input = schema_of(&["filename", "content"]);
+        input["properties"]["filename"]["description"] = json!(description);
         let tool = json!({ "name": "create_note", "description": "Creates a note.",
             "inputSchema": input });
         let write = local_write(&ToolDescription::from_json(&tool), &folders).unwrap();
         write.bounding_match(&folders).unwrap().not.unwrap()
     };
     let fits = |misfit: &weaver_policy::MatchConditions, folder: &str| {
-        let call = json!({ "folder": folder, "content": "x" });
+        let call = json!({ "filename": folder, "content": "x" });
         misfit.not.as_ref().unwrap().arguments[0].holds(&call)
     };
-    for description in ["Folder relative to the vault root.", "The filename of a note."] {
+    for description in ["A path relative to the vault root.", "The filename of a note."] {
         let misfit = bounds(description);
         assert!(fits(&misfit, "Daily") && fits(&misfit, "/home/ana/vault/Daily"), "{description}");
         assert!(!fits(&misfit, "../x") && !fits(&misfit, "/etc"), "{description}");
     }
-    assert!(!fits(&bounds("The absolute path of a folder."), "Daily"));
+    assert!(!fits(&bounds("The absolute path of a file."), "Daily"));
     // A tool without a word for where it writes stays with the folder of its server.
     let tag = json!({ "name": "add_tags", "description": "Add tags in frontmatter.",
         "inputSchema": schema_of(&["files", "tags"]) });
