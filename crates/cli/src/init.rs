@@ -24,7 +24,6 @@ use zeroize::Zeroizing;
 use super::{Exit, Failure, output};
 use answers::Answers;
 use args::Init;
-use found_servers::SetupKind;
 use report::{GeneratedPassphrase, Report};
 
 pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
@@ -50,7 +49,7 @@ pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
     let listed = list_tools(&config, &config.upstreams, args.timeout, &mut selection)?;
     let (mut review, problems) = Review::propose(posture, listed, &selection.folders());
     review.refuse_left_out(&selection);
-    output::stderr(&found_servers::tool_filter_text(&selection, SetupKind::Init));
+    output::stderr(&found_servers::tool_filter_text(&selection));
     for problem in &problems {
         let problem = weaver_text::escape::line(problem).into_owned();
         output::stderr(&format!("{}: {problem}\n", output::bold("left out")));
@@ -151,7 +150,8 @@ fn list_tools(
             Ok(tools) => listed.push((name, tools)),
             Err(problem) => {
                 let already_left_out = selection.skipped.len();
-                selection.skip_server(name.as_str(), &format!("it did not start: {problem}"));
+                selection
+                    .skip_server(name.as_str(), &format!("{}{problem}", report::DID_NOT_START));
                 output::stderr(&found_servers::left_out_text(
                     selection.skipped.get(already_left_out..).unwrap_or_default(),
                 ));

@@ -97,7 +97,11 @@ pub(crate) fn stderr(text: &str) {
 
 /// Prints the names of the servers that the command still waits for.
 pub(crate) fn print_waiting_for(names: &[String]) {
-    stderr(&format!("waiting for: {}\n", names.join(", ")));
+    const SHOWN: usize = 5;
+    let more = names.len().saturating_sub(SHOWN);
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    stderr(&format!("waiting for: {}{rest}\n", shown.join(", ")));
 }
 
 /// Writes a failure to standard error.

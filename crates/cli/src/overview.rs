@@ -101,6 +101,9 @@ fn server_rows(config: &Config, steps: &mut Vec<NextStep>) -> String {
     out
 }
 
+#[cfg(unix)]
+const CONTRACTS_DIFF: &str = "weaver contracts diff";
+
 /// Whether the daemon runs, and the problems of its servers.
 #[cfg(unix)]
 fn daemon_rows(config: &Config, steps: &mut Vec<NextStep>) -> String {
@@ -127,17 +130,23 @@ fn daemon_rows(config: &Config, steps: &mut Vec<NextStep>) -> String {
         let problem = server.problem.as_deref().unwrap_or_default();
         out.push_str(&row("", &format!("{name}: {}", escape::line(problem))));
     }
-    let mut changed = status.server.servers.iter().filter(|(_, server)| server.changed_tools > 0);
-    if let Some((first, _)) = changed.clone().next() {
-        steps.push(NextStep::new(
-            format!("weaver contracts diff --surface {first}"),
-            "shows what changed",
-        ));
-    }
-    for (name, server) in &mut changed {
-        let tools = output::counted(server.changed_tools, "tool");
-        let text = format!("{name}: {tools} changed since approved, and hidden");
-        out.push_str(&row("", &output::bold(&text)));
+    let hidden = status
+        .server
+        .servers
+        .iter()
+        .filter(|(_, one)| one.changed_tools + one.suspicious_tools > 0);
+    for (name, server) in hidden {
+        if steps.iter().all(|step| !step.command.starts_with(CONTRACTS_DIFF)) {
+            let command = format!("{CONTRACTS_DIFF} --surface {name}");
+            steps.push(NextStep::new(command, "shows which, and why"));
+        }
+        let hidden = |count, why: &str| {
+            let text = format!("{name}: {} {why}", output::counted(count, "tool"));
+            if count > 0 { row("", &output::bold(&text)) } else { String::new() }
+        };
+        out.push_str(&hidden(server.changed_tools, "changed since approved, and hidden"));
+        let why = "hidden until you approve: the description addresses the model";
+        out.push_str(&hidden(server.suspicious_tools, why));
     }
     out
 }

@@ -67,8 +67,8 @@ pub type ListingResult = Result<Vec<ListedFeature>, ListingError>;
 #[error("{0}")]
 pub struct ListingError(String);
 
-/// Lists these servers in parallel. After one second, and then every five, `on_waiting` receives
-/// the names of those that have not answered. A server that takes longer than `timeout` (30 seconds
+/// Lists these servers in parallel. After one second, and then every five if others are left,
+/// `on_waiting` receives the names of those that have not answered. A server that takes longer than `timeout` (30 seconds
 /// by default) is given up.
 ///
 /// # Errors
@@ -105,6 +105,7 @@ pub fn list_all(
 /// Reports the servers that are waited for. It never returns.
 async fn report_waiting(names: &Mutex<BTreeSet<UpstreamName>>, on_waiting: &dyn Fn(&[String])) {
     let mut pause = Duration::from_secs(1);
+    let mut reported = Vec::new();
     loop {
         tokio::time::sleep(pause).await;
         pause = Duration::from_secs(5);
@@ -112,7 +113,10 @@ async fn report_waiting(names: &Mutex<BTreeSet<UpstreamName>>, on_waiting: &dyn 
             let names = names.lock().unwrap_or_else(PoisonError::into_inner);
             names.iter().map(ToString::to_string).collect()
         };
-        on_waiting(&pending);
+        if pending != reported {
+            on_waiting(&pending);
+            reported = pending;
+        }
     }
 }
 

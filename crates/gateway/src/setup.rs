@@ -22,6 +22,7 @@ mod secret_location;
 mod secrets;
 mod selection;
 mod server_matcher;
+mod suspicious_passages;
 mod update;
 
 pub use documents::{GatewayDraft, SEARCH_PROFILE, ServerSection, owner_key_file, root_key_file};
@@ -38,6 +39,7 @@ pub use selection::{
     UsedNames,
 };
 pub use server_matcher::{ServerMatcher, UNKNOWN_VALUE};
+pub use suspicious_passages::{SuspiciousPassage, suspicious_passages};
 pub use update::{GatewayUpdate, ServerChanges};
 
 #[cfg(test)]

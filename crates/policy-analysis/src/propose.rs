@@ -41,7 +41,9 @@ use action::ToolAction;
 pub use document::{contracts_document, standing_approval_terms};
 use effects::EffectsProposal;
 pub use hints::ToolHints;
-pub use local_write::{LocalWrite, local_write, option_injection_match, sensitive_paths};
+pub use local_write::{
+    LocalRead, LocalWrite, local_read, local_write, option_injection_match, sensitive_paths,
+};
 pub use server_features::{propose_completion, propose_prompt, propose_resource_reading};
 pub use server_reach::ServerReach;
 use tool_text::ToolText;
@@ -83,6 +85,11 @@ impl<'a> ToolDescription<'a> {
             hints: ToolHints::from_annotations(annotations),
             server: ServerReach::Unknown,
         }
+    }
+
+    /// Whether its server works on documents of this machine.
+    fn is_of_documents(&self) -> bool {
+        self.server == ServerReach::Documents
     }
 
     /// The same tool of a server that reaches so far.

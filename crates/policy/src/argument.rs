@@ -173,6 +173,13 @@ impl ArgumentPredicate {
         }
     }
 
+    /// What keeps the statement in these arguments from being harmless, as a phrase; `None` if
+    /// nothing does, or if the condition is about something else.
+    pub(crate) fn statement_obstacle(&self, arguments: &Value) -> Option<String> {
+        self.harmless_sql.filter(|is_harmless| *is_harmless)?;
+        harmless_sql::find_obstacle(self.at.find(arguments)?.as_str()?)
+    }
+
     fn value_matches(&self, value: &Value) -> bool {
         self.equals.as_ref().is_none_or(|wanted| number::values_equal(wanted, value))
             && (self.one_of.is_empty()

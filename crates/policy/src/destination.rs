@@ -99,8 +99,12 @@ impl TrustedDestination {
 
     /// Whether the destination covers a URL. It must be a plain `http` or `https` URL that every
     /// parser reads alike: without user information, backslashes, spaces or control characters.
+    /// `localhost` also covers files of this machine, `file:///path`, which no host is asked for.
     #[must_use]
     pub fn covers(&self, url: &str) -> bool {
+        if is_local_file(url) {
+            return self.host == "localhost" && !self.subdomains_only && self.port.is_none();
+        }
         let Some(found) = UrlAuthority::from_url(url) else { return false };
         let at_port = self.port.is_none_or(|port| found.port == Some(port));
         at_port && self.is_host(&found.host.to_ascii_lowercase())
@@ -162,6 +166,19 @@ impl<'a> UrlAuthority<'a> {
     }
 }
 
+/// Whether a URL names a file by an absolute path, without a host. What some systems read as the host
+/// of a share, after more slashes or backslashes, is none.
+fn is_local_file(url: &str) -> bool {
+    let plain = url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    let lower = url.to_ascii_lowercase();
+    let path = lower.strip_prefix("file:///").filter(|_| plain);
+    path.is_some_and(|path| {
+        !path.is_empty()
+            && !path.starts_with('/')
+            && !["%5c", "%2f"].iter().any(|s| path.contains(s))
+    })
+}
+
 /// Whether a text is a host name or an IP address.
 fn is_host(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
@@ -196,6 +213,15 @@ mod tests {
             ("localhost", "http:///localhost/", false),
             ("localhost", "ftp://localhost/", false),
             ("localhost", "file://localhost/etc/passwd", false),
+            ("localhost", "file:///home/ana/r.docx", true),
+            ("localhost", "FILE:///C:/Users/ana/r.docx", true),
+            ("localhost", "file:////evil.example/share/a", false),
+            ("localhost", "file:///%5C%5Cevil.example/share/a", false),
+            ("localhost", "file:///\\evil.example\\a", false),
+            ("localhost", "file://evil.example/a", false),
+            ("localhost", "file:///", false),
+            ("localhost:8080", "file:///home/ana/r.docx", false),
+            ("127.0.0.1", "file:///home/ana/r.docx", false),
             ("localhost", "javascript:fetch('http://localhost/')", false),
             ("localhost", "http://localhost\u{2215}evil.example/", false),
             ("localhost", "http://localhost%2eevil.example/", false),

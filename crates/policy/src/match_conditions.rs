@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use serde_json::Value;
 use weaver_types::{
     Confidentiality, Impact, Integrity, Operation, Rung, SafetyClass, SafetyMode, SinkKind, World,
 };
@@ -243,5 +244,17 @@ impl MatchConditions {
     pub fn nested(&self) -> impl Iterator<Item = &MatchConditions> {
         let excluded = [&self.not, &self.unless].into_iter().flatten().map(|one| &**one);
         self.any.iter().chain(excluded)
+    }
+}
+
+impl MatchConditions {
+    /// What keeps a statement in these arguments from being harmless, where one of the conditions
+    /// asks for a harmless one.
+    pub(crate) fn statement_obstacle(&self, arguments: &Value) -> Option<String> {
+        let own = self.arguments.iter().find_map(|one| one.statement_obstacle(arguments));
+        let inner = [&self.not, &self.unless].into_iter().flatten().map(|inner| &**inner);
+        own.or_else(|| {
+            self.any.iter().chain(inner).find_map(|inner| inner.statement_obstacle(arguments))
+        })
     }
 }

@@ -198,14 +198,18 @@ fn running_gateway_checks(file: &Path, status: &DaemonStatus) -> Vec<HealthCheck
         let subject = format!("server {name}");
         let problem = server.problem.as_deref().map(escape::line);
         found.push(match problem {
-            None if server.changed_tools > 0 => {
-                let tools = output::counted(server.changed_tools, "tool");
-                let finding = format!("not as approved: {tools}");
-                HealthCheck::notable(
-                    &subject,
-                    finding,
-                    "`weaver contracts list` shows what changed",
-                )
+            None if server.changed_tools + server.suspicious_tools > 0 => {
+                let changed = output::counted(server.changed_tools, "tool");
+                let finding = match server.suspicious_tools {
+                    0 => format!("not as approved: {changed}"),
+                    new if server.changed_tools == 0 => format!(
+                        "hidden until approved: {}, whose description addresses the model",
+                        output::counted(new, "tool")
+                    ),
+                    new => format!("not as approved: {changed}; hidden until approved: {new} more"),
+                };
+                let next = format!("`weaver contracts diff --surface {name}` shows which, and why");
+                HealthCheck::notable(&subject, finding, &next)
             }
             None => HealthCheck::good(&subject, "ready"),
             Some(problem) if server.state == "starting" => {

@@ -56,7 +56,7 @@ pub(crate) struct Init {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  weaver update --yes\n\nNew servers and tools get contracts. What changed waits for `weaver contracts approve`."
+    after_help = "Example:\n  weaver update --yes\n\nNew servers and tools get contracts and rules, as a setup would give them. What changed waits for\n`weaver contracts approve`."
 )]
 pub(crate) struct Update {
     /// The configuration; the default is the nearest weaver.toml, or your own
@@ -71,6 +71,9 @@ pub(crate) struct Update {
     /// Where secrets go: `env`, a file for you alone, or `keychain`
     #[arg(long, value_name = "PLACE")]
     pub(super) secrets: Option<String>,
+    /// Take in this tool (`server.tool`), although its description addresses the model; may be repeated
+    #[arg(long, value_name = "TOOL")]
+    pub(super) accept: Vec<String>,
     /// The root key, if not where `weaver init` put it
     #[arg(long, value_name = "FILE")]
     pub(super) key: Option<PathBuf>,

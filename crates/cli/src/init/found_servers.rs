@@ -65,26 +65,10 @@ pub(super) fn found_text(files: &[ClientFile], selection: &Selection) -> String 
     out
 }
 
-/// Whether a gateway is made or grows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SetupKind {
-    Init,
-    Update,
-}
-
 /// What clients leave out of their servers, and Weaver does not.
-pub(super) fn tool_filter_text(selection: &Selection, kind: SetupKind) -> String {
+pub(super) fn tool_filter_text(selection: &Selection) -> String {
     let mut out = String::new();
     for server in &selection.servers {
-        if kind == SetupKind::Update && server.tool_filters.iter().any(|one| !one.is_empty()) {
-            out.push_str(&format!(
-                "{}: a client leaves out some tools of {}; an update writes no rules, so these tools stay, \
-                 until a rule of the policy denies them\n",
-                output::bold("note"),
-                server.name,
-            ));
-            continue;
-        }
         let clients: Vec<&str> = server.widened_clients().collect();
         if !clients.is_empty() {
             out.push_str(&format!(

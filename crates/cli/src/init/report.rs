@@ -12,6 +12,9 @@ use crate::{Failure, output};
 /// A generated passphrase, which is shown once and stored nowhere.
 pub(super) struct GeneratedPassphrase(pub(super) Zeroizing<String>);
 
+/// How the reason begins for which a server that did not start is skipped.
+pub(super) const DID_NOT_START: &str = "it did not start: ";
+
 /// A finished setup.
 pub(super) struct Report<'a> {
     pub(super) config: &'a Config,
@@ -91,6 +94,16 @@ impl Report<'_> {
         } else {
             format!(" --config {}", shell_path(&config.file))
         };
+        let away = selection.skipped.iter().filter(|one| one.reason.starts_with(DID_NOT_START));
+        let away: Vec<&str> = away.map(|one| one.origin.name.as_str()).collect();
+        if !away.is_empty() {
+            out.push_str(&format!(
+                "\n{}: {} did not start and stayed with the clients; once they do, take them in with\n  \
+                 weaver update --timeout 300\n",
+                output::bold("left out"),
+                weaver_text::escape::line(&away.join(", "))
+            ));
+        }
         out.push_str(&format!(
             "\nnext: {}   puts your clients behind it; `weaver disconnect` takes that back\n",
             output::bold(&format!("weaver connect{option}"))

@@ -4,14 +4,13 @@ use std::path::Path;
 
 use serde_json::json;
 use weaver_gateway::secret::{KeyFile, Passphrase};
-use weaver_gateway::setup::{GatewayUpdate, Selection, ServerChanges, UsedNames};
+use weaver_gateway::setup::{GatewayUpdate, Posture, Selection, ServerChanges, UsedNames};
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock};
 
 use super::answers::Answers;
 use super::args::{Init, Update as Args};
-use super::found_servers::SetupKind;
-use super::{found_servers, list_within, questions, secrets, table};
+use super::{found_servers, list_within, questions, report, secrets, table};
 use crate::output::OutputFormat;
 use crate::policy::signing::with_key_hint;
 use crate::shared_args::{JsonFlag, PassphraseArgs};
@@ -26,16 +25,37 @@ pub(super) fn update_existing(args: &Init, dir: &Path) -> Result<Exit, Failure> 
         secrets: args.secrets.clone(),
         key: None,
         timeout: args.timeout,
+        accept: Vec::new(),
         passphrase: PassphraseArgs { passphrase_fd: args.passphrase.passphrase_fd },
         output: JsonFlag { json: args.output.json },
     };
     output::stderr(&format!("{} is there already: taking in what is new\n", dir.display()));
+    if let Some(word) = &args.posture {
+        require_posture(&dir.join("weaver.toml"), super::parse_posture(word)?)?;
+    }
     let answers = args.answers.as_deref().map(Answers::read).transpose()?.unwrap_or_default();
     let answers_file = args.answers.as_deref();
     apply_update(
         &update,
         &UpdateExclusions { answers, answers_file, leave_secrets: args.leave_secrets },
     )
+}
+
+/// Fails if another posture is asked for than that of the policy in force, which stays.
+fn require_posture(file: &Path, posture: Posture) -> Result<(), Failure> {
+    let update = GatewayUpdate::open(file, SystemClock::default().now())?;
+    let current = update.posture();
+    if current == posture {
+        return Ok(());
+    }
+    let message = format!(
+        "the policy that is there is `{}`, and stays so: --posture is for a new gateway",
+        current.as_str()
+    );
+    Err(Failure::new(Exit::Usage, "init.posture_kept", message).with_next_step(
+        "`weaver policy edit` changes it (`enforcement = \"observe\"` below its version holds nothing \
+         back); or make another gateway with `--dir DIR`",
+    ))
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
@@ -66,12 +86,25 @@ fn apply_update(args: &Args, exclusions: &UpdateExclusions<'_>) -> Result<Exit, 
         selection = selection.without_secrets();
     }
     output::stderr(&found_servers::found_text(&files, &selection));
-    output::stderr(&found_servers::tool_filter_text(&selection, SetupKind::Update));
+    output::stderr(&found_servers::tool_filter_text(&selection));
     let servers = update.listing_servers(&selection)?;
     output::stderr(&format!("starting {} servers …\n", servers.len()));
-    let changes = update.changes(list_within(update.config(), &servers, args.timeout)?);
+    let listed = list_within(update.config(), &servers, args.timeout)?;
+    let changes = update.changes(listed, &servers, &selection, &args.accept).map_err(|error| {
+        Failure::new(Exit::NotFound, "init.unknown_tool", error)
+            .with_next_step("`weaver contracts list` shows what the servers list")
+    })?;
+    let is_taken_in = |id: &String| changes.new_tools.keys().any(|new| new.as_str() == id);
+    for id in args.accept.iter().filter(|id| !is_taken_in(id)) {
+        let (server, tool) = id.split_once('.').unwrap_or(("kernel", id));
+        output::stderr(&format!(
+            "{}: {id} has a contract already; `weaver contracts approve {server} {tool}` approves what it says \
+             now, unless a rule of the policy denies it\n",
+            output::bold("note")
+        ));
+    }
     for (name, problem) in &changes.unreachable {
-        selection.skip_server(name.as_str(), &format!("it did not start: {problem}"));
+        selection.skip_server(name.as_str(), &format!("{}{problem}", report::DID_NOT_START));
     }
     let report =
         UpdateReport { config: &file, selection: &selection, changes: &changes, is_signed: false };
@@ -111,6 +144,9 @@ fn apply_update(args: &Args, exclusions: &UpdateExclusions<'_>) -> Result<Exit, 
 const CONNECT_AGAIN: &str =
     "next: weaver connect   puts new servers of clients behind it; until then clients start them\n";
 
+/// The longest reason for a doubt, in characters.
+const MAX_DOUBT_CHARS: usize = 400;
+
 /// What an update found.
 struct UpdateReport<'a> {
     config: &'a Path,
@@ -130,7 +166,11 @@ impl UpdateReport<'_> {
             let why = proposal.reasons.get("effects").map_or("", String::as_str);
             let why = output::dim(&escape::shorten(why, 90));
             let effect = table::effect(proposal);
-            out.push_str(&format!("{} tool {id}  {effect}  {why}\n", output::good("new")));
+            let permission = if self.changes.held.contains(id) { "ask  " } else { "allow" };
+            out.push_str(&format!(
+                "{} tool {id}  {permission}  {effect}  {why}\n",
+                output::good("new")
+            ));
         }
         for id in &self.changes.changed_tools {
             let more = match self.changes.raised_effects.contains(id) {
@@ -144,10 +184,11 @@ impl UpdateReport<'_> {
             ));
         }
         for id in &self.changes.suspicious {
+            let doubt = self.changes.doubts.get(id).map_or("", String::as_str);
             out.push_str(&format!(
-                "{} tool {id}: its description gives the model instructions, so it gets no contract; look at it with \
-                 `weaver contracts diff`\n",
-                output::bad("waits")
+                "{} tool {id}: {}; it stays hidden until you take it in: weaver update --accept {id}\n",
+                output::bad("waits"),
+                escape::shorten(doubt, MAX_DOUBT_CHARS)
             ));
         }
         for id in &self.changes.missing_tools {

@@ -170,7 +170,14 @@ fn what_is_held_says_what_would_have_fitted() {
     let begins = format!("a path does not begin with `{WORK}`, which the server was set up for");
     assert!(write.ends_with(&begins), "{write}");
     let query = said("sqlite.write_query", json!({ "query": "delete from orders" }));
-    assert!(query.ends_with("or a new table, column or index"), "{query}");
+    assert!(
+        query.contains("or a new table, column or index")
+            && query.ends_with("not understood: `delete`"),
+        "{query}"
+    );
+    let read = "select * from orders o join read_csv('x.csv') c on o.id = c.id";
+    let query = said("sqlite.write_query", json!({ "query": read }));
+    assert!(query.ends_with("not understood: the function `read_csv`"), "{query}");
 }
 
 #[test]
@@ -195,18 +202,18 @@ fn a_folder_in_the_system_that_a_server_was_set_up_for_is_its_own() {
     let folder = |name: &str, folders: &[&str]| {
         (name.to_owned(), folders.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>())
     };
-    let folders = [folder("filesystem", &["/root/app", "."]), folder("files", &[WORK])];
+    let folders = [folder("filesystem", &["/usr/local/app", "."]), folder("files", &[WORK])];
     let draft = draft_in(Posture::Careful, &SERVERS, &folders.into());
     let set = loaded(&draft);
     for (id, path, wanted) in [
-        ("filesystem.write_file", "/root/app/notes.md", Verdict::Allow),
+        ("filesystem.write_file", "/usr/local/app/notes.md", Verdict::Allow),
         ("filesystem.write_file", "notes.md", Verdict::Allow),
-        ("filesystem.write_file", "/root/notes.md", Verdict::Hold),
+        ("filesystem.write_file", "/usr/local/notes.md", Verdict::Hold),
         ("filesystem.write_file", "../notes.md", Verdict::Hold),
-        ("filesystem.write_file", "/root/app/.ssh/config", Verdict::Hold),
+        ("filesystem.write_file", "/usr/local/app/.ssh/config", Verdict::Hold),
         ("filesystem.write_file", ".git/hooks/pre-commit", Verdict::Hold),
         ("filesystem.write_file", "/etc/passwd", Verdict::Hold),
-        ("files.write_file", "/root/app/notes.md", Verdict::Hold),
+        ("files.write_file", "/usr/local/app/notes.md", Verdict::Hold),
     ] {
         let arguments = json!({ "path": path, "content": "x" });
         assert_eq!(verdict(&set, id, &arguments), wanted, "{id} {path}");
@@ -228,9 +235,25 @@ fn the_policy_lists_the_sensitive_places_once() {
     let tests = rules.flat_map(|rule| &rule.matches.arguments);
     let lists: Vec<_> = tests.map(|test| test.any_path.clone()).collect();
     assert!(!lists.is_empty() && lists.iter().all(|list| *list == listed), "{lists:?}");
-    for policy in
-        [draft(Posture::Careful, &["time"]).policy, draft(Posture::Locked, &SERVERS).policy]
+    let policy = draft(Posture::Locked, &SERVERS).policy;
+    assert!(!policy.contains("[lists]"), "{policy}");
+}
+
+/// A contract that somebody writes or corrects by hand is bounded too.
+#[test]
+fn no_writer_on_this_machine_writes_sensitive_places() {
+    let draft = draft(Posture::Careful, &["time"]);
+    let contracts = format!(
+        "{}\n[capabilities.\"time.get_current_time\"]\neffects = \"write_local\"\n",
+        draft.contracts.split("[capabilities.\"time.get_current_time\"]").next().unwrap()
+    );
+    let set = loaded(&GatewayDraft { contracts, ..draft });
+    let write = |path: &str| {
+        verdict(&set, "time.get_current_time", &json!({ "output_path": path, "timezone": "x" }))
+    };
+    for place in ["/home/ana/.ssh/authorized_keys", "/root/.bashrc", "~/.zshrc", "/etc/x", ".git/x"]
     {
-        assert!(!policy.contains("[lists]"), "{policy}");
+        assert_eq!(write(place), Verdict::Hold, "{place}");
     }
+    assert_eq!(write("/home/ana/work/a.png"), Verdict::Allow);
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use weaver_policy::{Effect, MatchConditions, Pattern, Rule};
+use weaver_policy::{ArgumentPredicate, Effect, MatchConditions, Pattern, Rule};
 use weaver_policy_analysis::propose::{LocalWrite, ToolDescription, local_write, sensitive_paths};
 use weaver_policy_analysis::suggest::{PatternLists, rule_text_with_lists};
-use weaver_types::UpstreamName;
+use weaver_types::{Impact, JsonPointer, UpstreamName, World};
 
 use super::documents::toml_string;
 use super::review::ReviewRow;
@@ -13,6 +13,7 @@ use super::selection::ServerFolders;
 
 /// The name of the rules for sensitive places, and of the list of these places.
 const SENSITIVE_PLACES: &str = "sensitive-places";
+const SENSITIVE_REASON: &str = "keys, start-up files and the system are not for an agent to write";
 /// The longest line of the list, in characters.
 const MAX_LINE_CHARS: usize = 100;
 
@@ -35,6 +36,14 @@ impl LocalWriteBounds {
     }
 }
 
+impl ReviewRow {
+    /// Whether its server was set up for a folder in the system, where others may not write.
+    fn is_set_up_in_system(&self) -> bool {
+        let folders = self.local_write.as_ref().map(|bounds| &bounds.folders);
+        folders.is_some_and(|folders| sensitive_paths(folders) != sensitive_paths(&[]))
+    }
+}
+
 /// A rule under construction, shared by tools with the same conditions.
 struct SharedRule {
     name: &'static str,
@@ -43,8 +52,37 @@ struct SharedRule {
     tools: BTreeSet<String>,
 }
 
-/// The text of the rules for all local writes. Tools with the same bounds share a rule.
-pub(super) fn rules_text(rows: &[ReviewRow]) -> String {
+/// The names and lists that a policy has already.
+#[derive(Debug, Default)]
+pub(super) struct KnownNames {
+    pub(super) rules: BTreeSet<String>,
+    pub(super) lists: PatternLists,
+}
+
+/// Rules, and the lists that they name and that the policy does not have yet, each as text.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct RuleTexts {
+    /// The entries of `[lists]`.
+    pub(super) lists: String,
+    pub(super) rules: String,
+}
+
+impl RuleTexts {
+    /// As one text, behind a policy without lists.
+    pub(super) fn joined(&self) -> String {
+        if self.lists.is_empty() {
+            return self.rules.clone();
+        }
+        format!("\n{LISTS_COMMENT}[lists]\n{}{}", self.lists, self.rules)
+    }
+}
+
+/// The comment above the lists.
+pub(super) const LISTS_COMMENT: &str =
+    "# Keys, start-up files and the system. The rules below name this list.\n";
+
+/// The rules for all local writes. Tools with the same bounds share a rule.
+pub(super) fn rule_texts(rows: &[ReviewRow], known: &KnownNames) -> RuleTexts {
     let mut shared: Vec<SharedRule> = Vec::new();
     let mut add = |name, reason: String, matches: MatchConditions, row: &ReviewRow| {
         let id = row.id.to_string();
@@ -56,11 +94,16 @@ pub(super) fn rules_text(rows: &[ReviewRow]) -> String {
             None => shared.push(SharedRule { name, reason, matches, tools: [id].into() }),
         }
     };
-    let mut lists = PatternLists::new();
+    let mut lists = known.lists.clone();
+    let everywhere = sensitive_paths(&[]);
     for row in rows {
         if let Some(options) = &row.option_injection_match {
             let reason = "a program would read an argument as an option, or as every file";
             add("options", reason.to_owned(), options.clone(), row);
+        }
+        if let Some(address) = &row.address_match {
+            let reason = "it would read an address, which can carry data out, and not a file";
+            add("addresses", reason.to_owned(), address.clone(), row);
         }
         let Some(LocalWriteBounds { write, folders }) = &row.local_write else { continue };
         if let Some(bounds) = write.bounding_match(folders) {
@@ -68,39 +111,88 @@ pub(super) fn rules_text(rows: &[ReviewRow]) -> String {
                 MatchConditions { not: Some(Box::new(bounds)), ..MatchConditions::default() };
             add("out-of-bounds", out_of_bounds_reason(write, folders), outside, row);
         }
-        if let Some(sensitive) = write.sensitive_paths_match(folders) {
-            let patterns = sensitive_paths(folders);
+        let patterns = sensitive_paths(folders);
+        // The rule about all writers holds the rest.
+        if patterns != everywhere
+            && let Some(sensitive) = write.sensitive_paths_match(folders)
+        {
             if !lists.values().any(|known| *known == patterns) {
-                let number = lists.len() + 1;
-                let more = if number > 1 { format!("-{number}") } else { String::new() };
-                lists.insert(format!("{SENSITIVE_PLACES}{more}"), patterns);
+                let name = free_name(SENSITIVE_PLACES, 1, |name| lists.contains_key(name));
+                lists.insert(name, patterns);
             }
-            let reason = "keys, start-up files and the system are not for an agent to write";
-            add(SENSITIVE_PLACES, reason.to_owned(), sensitive, row);
+            add(SENSITIVE_PLACES, SENSITIVE_REASON.to_owned(), sensitive, row);
         }
     }
-    let mut out = String::new();
-    if !lists.is_empty() {
-        out.push_str(&lists_text(&lists));
+    let general = (!known.rules.contains(SENSITIVE_PLACES)).then(|| {
+        let excepted = rows.iter().filter(|row| row.is_set_up_in_system());
+        sensitive_places_rule(excepted.map(|row| row.id.as_str()), &everywhere)
+    });
+    if general.is_some() && !lists.values().any(|known| *known == everywhere) {
+        let name = free_name(SENSITIVE_PLACES, 1, |name| lists.contains_key(name));
+        lists.insert(name, everywhere);
     }
-    for (number, rule_group) in shared.into_iter().enumerate() {
-        let name = format!("{}-{}", rule_group.name, number + 1);
-        let mut rule = Rule::new(name, Effect::RequireApproval);
+    let new_lists: PatternLists =
+        lists.iter().filter(|(name, _)| !known.lists.contains_key(*name)).map(cloned).collect();
+    let mut out = RuleTexts { lists: lists_text(&new_lists), rules: String::new() };
+    if let Some(rule) = general {
+        out.rules.push('\n');
+        out.rules.push_str(&rule_text_with_lists(&rule, &lists));
+    }
+    let mut number = 0;
+    for rule_group in shared {
+        let is_taken = |number| known.rules.contains(&format!("{}-{number}", rule_group.name));
+        number += 1;
+        while is_taken(number) {
+            number += 1;
+        }
+        let mut rule = Rule::new(format!("{}-{number}", rule_group.name), Effect::RequireApproval);
         rule.reason = rule_group.reason;
         rule.matches = rule_group.matches;
         let tools = rule_group.tools.iter().filter_map(|id| Pattern::parse(id).ok());
         rule.matches.capability = tools.collect();
-        out.push('\n');
-        out.push_str(&rule_text_with_lists(&rule, &lists));
+        out.rules.push('\n');
+        out.rules.push_str(&rule_text_with_lists(&rule, &lists));
     }
     out
 }
 
-/// The text of the lists that the rules name.
+/// The rule about sensitive places for whatever writes on this machine, also for tools that come
+/// later and for contracts that somebody writes by hand. The excepted tools were set up for folders
+/// in such a place, and have a rule of their own.
+fn sensitive_places_rule<'t>(excepted: impl Iterator<Item = &'t str>, places: &[Pattern]) -> Rule {
+    let mut rule = Rule::new(SENSITIVE_PLACES, Effect::RequireApproval);
+    rule.reason = SENSITIVE_REASON.to_owned();
+    rule.matches.impact = [Impact::Write].into();
+    rule.matches.world = [World::Closed].into();
+    let whole_call = JsonPointer::parse("").ok().map(ArgumentPredicate::at);
+    let any_path = places.to_vec();
+    rule.matches.arguments =
+        whole_call.map(|at| ArgumentPredicate { any_path, ..at }).into_iter().collect();
+    let capability: Vec<Pattern> = excepted.filter_map(|id| Pattern::parse(id).ok()).collect();
+    if !capability.is_empty() {
+        let excepted = MatchConditions { capability, ..MatchConditions::default() };
+        rule.matches.not = Some(Box::new(excepted));
+    }
+    rule
+}
+
+fn cloned((name, patterns): (&String, &Vec<Pattern>)) -> (String, Vec<Pattern>) {
+    (name.clone(), patterns.clone())
+}
+
+/// The name, with a number behind it if it is taken.
+pub(super) fn free_name(name: &str, first: usize, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = |number: usize| match number {
+        1 => name.to_owned(),
+        _ => format!("{name}-{number}"),
+    };
+    let mut names = (first..).map(numbered);
+    names.find(|name| !is_taken(name)).unwrap_or_else(|| name.to_owned())
+}
+
+/// The entries of the lists.
 fn lists_text(lists: &PatternLists) -> String {
-    let mut out =
-        "\n# Keys, start-up files and the system. The rules below name this list.\n[lists]\n"
-            .to_owned();
+    let mut out = String::new();
     for (name, patterns) in lists {
         out.push_str(name);
         out.push_str(" = [");
@@ -128,9 +220,14 @@ fn out_of_bounds_reason(write: &LocalWrite, folders: &[String]) -> String {
     };
     let path = format!("a path does not begin with {folders}, which the server was set up for");
     let rows =
-        "the statement is more than a read, an insert of values, an update with a plain `where`, \
-                or a new table, column or index"
+        "the statement is not plainly a read of tables, an insert of values, an update with a plain \
+                `where`, or a new table, column or index"
             .to_owned();
+    if write.writes_documents_only() {
+        return "a path does not end like one of a document (.docx, .xlsx, .pptx, .pdf, .csv, …), and \
+                the tool may overwrite"
+            .to_owned();
+    }
     match (write.writes_files() && !folders.is_empty(), write.runs_statements()) {
         (true, true) => format!("{path}, or {rows}"),
         (true, false) => path,

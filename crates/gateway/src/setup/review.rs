@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use weaver_policy::MatchConditions;
-use weaver_policy_analysis::propose::{ContractProposal, option_injection_match};
+use weaver_policy_analysis::propose::{ContractProposal, local_read, option_injection_match};
 use weaver_types::{CapabilityId, Effects, SinkKind, UpstreamName};
 
 use super::documents::{self, ToolRule};
-use super::local_writes::{self, LocalWriteBounds};
+use super::local_writes::{self, KnownNames, LocalWriteBounds, RuleTexts};
 use super::permission::Permission;
 use super::posture::{Posture, leaves_machine};
 use super::selection::{Selection, ServerFolders};
+use super::suspicious_passages::suspicious_passages;
 use crate::listing::ListedFeature;
 use crate::serve::{FeatureKind, ProposalError};
 
@@ -41,6 +42,8 @@ pub struct ReviewRow {
     suspicious: bool,
     /// Its bounds, if it is a local write.
     pub(super) local_write: Option<LocalWriteBounds>,
+    /// Matches calls with an address in place of a file.
+    pub(super) address_match: Option<MatchConditions>,
     /// Matches calls in which an argument would be read as a program's option.
     pub(super) option_injection_match: Option<MatchConditions>,
 }
@@ -118,6 +121,19 @@ impl Review {
         Ok(())
     }
 
+    /// Takes in a tool whose description addresses a model, since a person has read it.
+    ///
+    /// # Errors
+    /// [`ReviewError::Unknown`].
+    pub fn accept_description(&mut self, id: &str) -> Result<(), ReviewError> {
+        let row = self.rows.iter_mut().find(|row| row.id.as_str() == id);
+        let row = row.ok_or_else(|| ReviewError::Unknown(id.to_owned()))?;
+        if row.suspicious {
+            row.permission = row.posture_permission;
+        }
+        Ok(())
+    }
+
     /// Refuses the tools that the clients leave out themselves.
     pub fn refuse_left_out(&mut self, selection: &Selection) {
         for row in &mut self.rows {
@@ -142,13 +158,8 @@ impl Review {
 
     /// The rules: those of the posture, and those for tools whose permission was changed.
     pub(super) fn rules(&self) -> String {
-        let changed = |permission: Permission| -> Vec<&CapabilityId> {
-            let rows = self.rows.iter().filter(|row| row.permission == permission);
-            rows.filter(|row| row.permission != row.posture_permission).map(|row| &row.id).collect()
-        };
-        let chosen = "chosen in the review";
-        let allowed = changed(Permission::Allow);
         let mut out = self.posture.rules().to_owned();
+        let allowed = self.changed_to(Permission::Allow);
         if self.posture == Posture::Locked && !allowed.is_empty() {
             // The strictest matching rule wins, so allowed tools must not match the general rule.
             let list: Vec<String> =
@@ -156,24 +167,45 @@ impl Review {
             let except = format!("match = {{ not = {{ capability = [{}] }} }}", list.join(", "));
             out = out.replace("match = {}", &except);
             let rule = ToolRule { name: "chosen", effect: "allow", extra_lines: "" };
-            out.push_str(&documents::tool_rule_text(&rule, &allowed, chosen));
+            out.push_str(&documents::tool_rule_text(&rule, &allowed, CHOSEN));
         }
-        if self.posture.bounds_local_writes() {
-            out.push_str(&local_writes::rules_text(&self.rows));
-        }
+        out.push_str(&self.tool_rules(&KnownNames::default()).joined());
+        out
+    }
+
+    /// The rules for single tools: what bounds local writes, and what was chosen in the review.
+    pub(super) fn tool_rules(&self, known: &KnownNames) -> RuleTexts {
+        let mut out = match self.posture.bounds_local_writes() {
+            true => local_writes::rule_texts(&self.rows, known),
+            false => RuleTexts::default(),
+        };
         for (permission, name, effect) in [
             (Permission::Ask, "ask-first", "require_approval"),
             (Permission::Deny, "never", "deny"),
         ] {
-            let tools = changed(permission);
+            let tools = self.changed_to(permission);
             if !tools.is_empty() {
+                let name = local_writes::free_name(name, 1, |name| known.rules.contains(name));
                 // A person chose it, so it is enforced even under `observe`.
-                let rule =
-                    ToolRule { name, effect, extra_lines: self.posture.policy_head().enforce_line };
-                out.push_str(&documents::tool_rule_text(&rule, &tools, chosen));
+                let extra_lines = self.posture.policy_head().enforce_line;
+                let rule = ToolRule { name: &name, effect, extra_lines };
+                out.rules.push_str(&documents::tool_rule_text(&rule, &tools, CHOSEN));
             }
         }
         out
+    }
+
+    /// The tools whose permission is this one, and not that of the posture. One whose description
+    /// addresses a model needs no rule: without a contract it stays hidden.
+    fn changed_to(&self, permission: Permission) -> Vec<&CapabilityId> {
+        let rows = self.rows.iter().filter(|row| row.permission == permission);
+        let rows = rows.filter(|row| !row.is_hidden());
+        rows.filter(|row| row.permission != row.posture_permission).map(|row| &row.id).collect()
+    }
+
+    /// Leaves only these tools.
+    pub(super) fn retain(&mut self, keeps: impl Fn(&CapabilityId) -> bool) {
+        self.rows.retain(|row| keeps(&row.id));
     }
 
     /// The tools whose descriptions contain instructions for a model.
@@ -181,20 +213,31 @@ impl Review {
         self.rows.iter().filter(|row| row.suspicious).map(|row| &row.id)
     }
 
-    /// The contracts, adjusted by the review.
+    /// The contracts, adjusted by the review. A tool whose description addresses a model gets none
+    /// until a person has approved it.
     pub(super) fn contracts(&self) -> BTreeMap<CapabilityId, ContractProposal> {
-        self.rows.iter().map(|row| (row.id.clone(), row.contract())).collect()
+        let rows = self.rows.iter().filter(|row| !row.is_hidden());
+        rows.map(|row| (row.id.clone(), row.contract())).collect()
+    }
+
+    /// The proposed contracts of all tools, whatever the review says of them.
+    pub(super) fn proposals(&self) -> BTreeMap<CapabilityId, &ContractProposal> {
+        self.rows.iter().map(|row| (row.id.clone(), &row.proposal)).collect()
     }
 }
 
+/// The reason of rules about tools whose permission was changed.
+const CHOSEN: &str = "chosen in the review";
+
 impl ReviewRow {
+    /// Whether it stays hidden until a person approves its description.
+    fn is_hidden(&self) -> bool {
+        self.suspicious && self.permission == Permission::Deny
+    }
+
     /// The proposed contract, adjusted by the review.
     fn contract(&self) -> ContractProposal {
         let mut proposal = self.proposal.clone();
-        if self.suspicious && self.permission == Permission::Deny {
-            // Its description is not approved: without a digest the tool stays hidden.
-            proposal.upstream_digest = None;
-        }
         if self.permission == Permission::Allow
             && self.posture_permission == Permission::Ask
             && destroys(&proposal)
@@ -228,9 +271,11 @@ fn review_row<'l>(
     let tool = listed.description();
     let bounds = posture.bounds_local_writes() && listed.kind == FeatureKind::Tool;
     let local_write = bounds.then(|| LocalWriteBounds::from_tool(server, &tool, folders)).flatten();
-    let mut proposal = match &local_write {
-        Some(local) => local.write.proposal.clone(),
-        None => listed.propose_contract(),
+    let local_read = bounds.then(|| local_read(&tool)).flatten();
+    let mut proposal = match (&local_write, &local_read) {
+        (Some(local), _) => local.write.proposal.clone(),
+        (None, Some(local)) => local.proposal.clone(),
+        (None, None) => listed.propose_contract(),
     };
     proposal.upstream_digest = capability.spec().upstream_digest;
     let suspicions = weaver_agent_kernel::suspicions(capability);
@@ -238,7 +283,10 @@ fn review_row<'l>(
     let posture_permission = posture.permission(&proposal);
     let doubt = if suspicious {
         let words: Vec<&str> = suspicions.iter().map(String::as_str).collect();
-        Some(format!("its description addresses a model ({})", words.join(", ")))
+        let passages = suspicious_passages(capability);
+        let quoted = passages.first().map(|one| format!(": \"{}\"", one.text));
+        let quoted = quoted.unwrap_or_default();
+        Some(format!("its description addresses a model{quoted} ({})", words.join(", ")))
     } else {
         doubt(&proposal)
     };
@@ -254,6 +302,7 @@ fn review_row<'l>(
         posture_permission,
         suspicious,
         local_write,
+        address_match: local_read.map(|local| local.address_match),
         option_injection_match: bounds.then(|| option_injection_match(&tool)).flatten(),
     })
 }

@@ -140,7 +140,7 @@ impl PolicyRevision {
     /// [`SetupError`]; then the gateway is unchanged.
     pub fn apply(&self, text: &str, key: &SigningKey, now: Timestamp) -> Result<(), SetupError> {
         let folder = &self.config.documents_folder;
-        let staging = copy_for_staging(folder, "policy.")?;
+        let staging = copy_for_staging(folder, &["policy."])?;
         let signer = DocumentSigner { folder: &staging, key, now };
         let signed = signer.write(DocumentKind::Policy, text).and_then(|()| {
             let config = Config { documents_folder: staging.clone(), ..self.config.clone() };

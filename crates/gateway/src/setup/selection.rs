@@ -12,7 +12,7 @@ use super::secrets::{self, ExtractedSecret};
 use crate::clients::{
     ClientFile, ListedServer, ServerEntry, ServerTransport, ToolFilter, UnusableEntry,
 };
-use crate::config::legal_name;
+use crate::config::{TransportSettings, UpstreamSettings, legal_name};
 
 /// Names used by the gateway's own tools.
 const RESERVED_NAMES: [&str; 3] = ["kernel", "tools", "weaver"];
@@ -180,14 +180,20 @@ impl Selection {
             let expand = |text: &str| text.replace("${HOME}", &home);
             let cwd = cwd.as_ref().map(|cwd| PathBuf::from(expand(&cwd.to_string_lossy())));
             let cwd = cwd.filter(|cwd| cwd.is_absolute());
-            let folder = |arg: &String| folder_of(&expand(arg), cwd.as_deref());
-            let mut folders: Vec<String> = args.iter().filter_map(folder).collect();
-            if cwd.is_some_and(|cwd| folders.iter().any(|one| cwd.starts_with(one))) {
-                folders.push(".".to_owned());
-            }
-            folders
+            let args: Vec<String> = args.iter().map(|arg| expand(arg)).collect();
+            folders_among(&args, cwd.as_deref())
         };
         self.servers.iter().map(|server| (server.name.clone(), of(server))).collect()
+    }
+
+    /// The folders that each configured server was set up for.
+    #[must_use]
+    pub(super) fn folders_of(servers: &[UpstreamSettings]) -> ServerFolders {
+        let of = |server: &UpstreamSettings| match &server.transport {
+            TransportSettings::Stdio { args, cwd, .. } => folders_among(args, cwd.as_deref()),
+            TransportSettings::Http { .. } => Vec::new(),
+        };
+        servers.iter().map(|server| (server.name.to_string(), of(server))).collect()
     }
 
     /// The same without servers that have secrets; these are skipped.
@@ -220,6 +226,15 @@ impl Selection {
             reason: reason.clone(),
         }));
     }
+}
+
+/// The folders among the arguments of a server that works in a folder.
+fn folders_among(args: &[String], cwd: Option<&Path>) -> Vec<String> {
+    let mut folders: Vec<String> = args.iter().filter_map(|arg| folder_of(arg, cwd)).collect();
+    if cwd.is_some_and(|cwd| folders.iter().any(|one| cwd.starts_with(one))) {
+        folders.push(".".to_owned());
+    }
+    folders
 }
 
 /// The folder that an argument names: a path, or one that is relative to the server's own folder.

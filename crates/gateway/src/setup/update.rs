@@ -1,7 +1,8 @@
 //! Adds what is new to an existing gateway: new servers, and new tools of known servers.
 //!
-//! Nothing is overwritten: sections are appended to `weaver.toml` and entries to the contracts, and
-//! all other bytes stay. A changed tool is reported and not touched, because a person must review
+//! A new tool gets what a setup would give it: its contract, and the rules that bound it. Nothing is
+//! overwritten: sections are appended to `weaver.toml`, entries to the contracts and rules to the
+//! policy, and all other bytes stay. A changed tool is reported and not touched, because a person must review
 //! it. The signed folder is exchanged as a whole, so that the gateway sees either all of the change
 //! or none of it.
 
@@ -10,7 +11,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use weaver_policy::{Contract, MAX_DOCUMENT_BYTES, PolicySet};
+use weaver_policy::{
+    Contract, Effect, MAX_DOCUMENT_BYTES, Pattern, PolicySet, Rule, RuleEnforcement,
+};
 use weaver_policy_analysis::propose::ContractProposal;
 use weaver_types::signature::{DocumentKind, SigningKey};
 use weaver_types::{CapabilityId, Effects, Timestamp, UpstreamName};
@@ -18,10 +21,12 @@ use weaver_types::{CapabilityId, Effects, Timestamp, UpstreamName};
 use super::documents::{self, ROOT_KEY, SECRETS_FILE, ServerSection};
 use super::error::{SetupError, io_error};
 use super::folder::DocumentSigner;
+use super::local_writes::{KnownNames, RuleTexts};
+use super::permission::Permission;
 use super::posture::Posture;
-use super::review::Review;
+use super::review::{Review, ReviewError};
 use super::secrets;
-use super::selection::{Selection, ServerFolders};
+use super::selection::Selection;
 use super::server_matcher::ServerMatcher;
 use crate::bounded_file;
 use crate::clients::{ClientFile, replace_file};
@@ -32,6 +37,7 @@ use crate::serve::FeatureKind;
 
 /// The temporary configuration from which new servers are started.
 const TRIAL_CONFIG: &str = ".weaver-update.toml";
+const POLICY: &str = "policy.toml";
 /// The signed folder until it is exchanged.
 const STAGING_FOLDER: &str = ".weaver-update";
 
@@ -41,6 +47,7 @@ pub struct GatewayUpdate {
     policy: PolicySet,
     text: String,
     contracts: String,
+    policy_text: String,
 }
 
 /// The differences between a gateway's contracts and what its servers list now.
@@ -60,6 +67,12 @@ pub struct ServerChanges {
     pub unreachable: BTreeMap<UpstreamName, String>,
     /// Unusable tools, and why.
     pub problems: Vec<String>,
+    /// The new tools whose calls wait for a person.
+    pub held: BTreeSet<CapabilityId>,
+    /// Why a person should look at a new tool.
+    pub doubts: BTreeMap<CapabilityId, String>,
+    /// The rules that bound the new tools.
+    rules: RuleTexts,
 }
 
 impl GatewayUpdate {
@@ -74,8 +87,9 @@ impl GatewayUpdate {
                 .map_err(|error| io_error("read", path)(io::Error::other(error.to_string())))
         };
         let text = read(&config.file, config::MAX_CONFIG_BYTES)?;
-        let contracts = read(&config.documents_folder.join("contracts.toml"), MAX_DOCUMENT_BYTES)?;
-        Ok(Self { config, policy, text, contracts })
+        let document = |name: &str| read(&config.documents_folder.join(name), MAX_DOCUMENT_BYTES);
+        let (contracts, policy_text) = (document("contracts.toml")?, document(POLICY)?);
+        Ok(Self { config, policy, text, contracts, policy_text })
     }
 
     /// The gateway's configuration.
@@ -141,9 +155,19 @@ impl GatewayUpdate {
         Ok(config.map_err(SetupError::Check)?.upstreams)
     }
 
-    /// Compares what the servers list now with the contracts.
-    #[must_use]
-    pub fn changes(&self, listed: Vec<(UpstreamName, ListingResult)>) -> ServerChanges {
+    /// Compares what the servers list now with the contracts. `servers` are those that were listed,
+    /// `selection` the new ones among them, and `accepted` the tools whose descriptions a person has
+    /// read although they address a model.
+    ///
+    /// # Errors
+    /// [`ReviewError`], if an accepted tool is not listed.
+    pub fn changes(
+        &self,
+        listed: Vec<(UpstreamName, ListingResult)>,
+        servers: &[UpstreamSettings],
+        selection: &Selection,
+        accepted: &[String],
+    ) -> Result<ServerChanges, ReviewError> {
         let mut changes = ServerChanges::default();
         let mut answered = Vec::new();
         for (name, result) in listed {
@@ -153,14 +177,14 @@ impl GatewayUpdate {
             }
         }
         let names: BTreeSet<String> = answered.iter().map(|(name, _)| name.to_string()).collect();
-        // Only contracts are compared, so the posture does not matter.
-        let (review, problems) = Review::propose(Posture::Locked, answered, &ServerFolders::new());
+        let folders = Selection::folders_of(servers);
+        let (mut review, problems) = Review::propose(self.posture(), answered, &folders);
         changes.problems = problems;
         let named = self.contracts_by_id();
-        let mut contracts = review.contracts();
+        let proposals = review.proposals();
         for (id, contract) in &named {
             let server = id.as_str().split('.').next().unwrap_or_default();
-            match contracts.get(id) {
+            match proposals.get(id) {
                 // A server lists no questions that it asks.
                 None if FeatureKind::of(id).is_asked_by_servers() => {}
                 None if names.contains(server) => changes.missing_tools.push(id.clone()),
@@ -174,13 +198,51 @@ impl GatewayUpdate {
                 _ => {}
             }
         }
-        contracts.retain(|id, _| !named.contains_key(id));
-        // A contract without a digest would still apply after the description changes, and an
-        // update does not write the rule that hides such a tool after a setup.
-        let suspicious = review.suspicious().filter(|id| contracts.remove(*id).is_some());
+        for id in accepted {
+            review.accept_description(id)?;
+        }
+        review.retain(|id| !named.contains_key(id));
+        review.refuse_left_out(selection);
+        // A contract without a digest would still apply after the description changes.
+        changes.new_tools = review.contracts();
+        let suspicious = review.suspicious().filter(|id| !changes.new_tools.contains_key(*id));
         changes.suspicious = suspicious.cloned().collect();
-        changes.new_tools = contracts;
-        changes
+        let held = review.rows().iter().filter(|row| row.permission == Permission::Ask);
+        changes.held = held.map(|row| row.id.clone()).collect();
+        changes.rules = review.tool_rules(&self.known_names());
+        let quoted =
+            review.rows().iter().filter_map(|row| Some((row.id.clone(), row.doubt.clone()?)));
+        changes.doubts = quoted.collect();
+        Ok(changes)
+    }
+
+    /// The posture from which the policy in force was made; the strictest if it cannot be told.
+    #[must_use]
+    pub fn posture(&self) -> Posture {
+        let policy = self.policy.policy();
+        let allows_local_writes =
+            |rule: &Rule| rule.effect == Effect::Allow && rule.name == "local-writes";
+        if !policy.rules.iter().any(allows_local_writes) {
+            Posture::Locked
+        } else if policy.enforcement == RuleEnforcement::Observe {
+            Posture::Observe
+        } else {
+            Posture::Careful
+        }
+    }
+
+    /// The names of the policy's rules, and its lists.
+    fn known_names(&self) -> KnownNames {
+        let rules = self.policy.policy().rules.iter().map(|rule| rule.name.clone()).collect();
+        let table: toml::Table = self.policy_text.parse().unwrap_or_default();
+        let lists = table.get("lists").and_then(toml::Value::as_table).into_iter().flatten();
+        let patterns = |list: &toml::Value| {
+            let texts = list.as_array()?.iter().map(toml::Value::as_str);
+            let patterns = texts.map(|text| Pattern::parse(text?).ok());
+            patterns.collect::<Option<Vec<_>>>()
+        };
+        let lists = lists.map(|(name, list)| (name.clone(), patterns(list).unwrap_or_default()));
+        KnownNames { rules, lists: lists.collect() }
     }
 
     /// The contracts of individual tools.
@@ -234,9 +296,15 @@ impl GatewayUpdate {
         key: &SigningKey,
         now: Timestamp,
     ) -> Result<PathBuf, SetupError> {
-        let staging = copy_for_staging(&self.config.documents_folder, "contracts.")?;
+        let has_rules = changes.rules != RuleTexts::default();
+        let replaced: &[&str] =
+            if has_rules { &["contracts.", "policy."] } else { &["contracts."] };
+        let staging = copy_for_staging(&self.config.documents_folder, replaced)?;
         let signer = DocumentSigner { folder: &staging, key, now };
         signer.write(DocumentKind::Contracts, &self.contracts_text(changes)?)?;
+        if has_rules {
+            signer.write(DocumentKind::Policy, &self.policy_text(&changes.rules)?)?;
+        }
         let config = Config { documents_folder: staging.clone(), ..self.config.clone() };
         config::load_policy(&config, config::SignatureChecks::Required, now)
             .map_err(SetupError::Check)?;
@@ -255,6 +323,28 @@ impl GatewayUpdate {
             .ok_or_else(|| manual_edit_error("the new entries cannot be told from their head"))?;
         let end = if text.ends_with('\n') { "" } else { "\n" };
         Ok(format!("{text}{end}{entries}"))
+    }
+
+    /// The policy with these rules at its end, under the next version.
+    fn policy_text(&self, rules: &RuleTexts) -> Result<String, SetupError> {
+        let path = self.config.documents_folder.join(POLICY);
+        let version = self.policy.policy().version.saturating_add(1);
+        let mut text = with_version(&self.policy_text, version).ok_or_else(|| {
+            SetupError::NeedsManualEdit { path, reason: "its version is not on a line of its own" }
+        })?;
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        const LISTS: &str = "\n[lists]\n";
+        match text.find(LISTS) {
+            _ if rules.lists.is_empty() => text.push_str(&rules.rules),
+            Some(at) => {
+                text.insert_str(at.saturating_add(LISTS.len()), &rules.lists);
+                text.push_str(&rules.rules);
+            }
+            None => text.push_str(&rules.joined()),
+        }
+        Ok(text)
     }
 
     fn config_text(&self, selection: &Selection) -> String {
@@ -304,8 +394,8 @@ fn is_changed(contract: &Contract, now: &ContractProposal) -> bool {
     contract.upstream_digest.is_some() && now.upstream_digest != contract.upstream_digest
 }
 
-/// Copies a documents folder next to it, without the files whose names begin with `except`.
-pub(super) fn copy_for_staging(folder: &Path, except: &str) -> Result<PathBuf, SetupError> {
+/// Copies a documents folder next to it, without the files whose names begin with one of `except`.
+pub(super) fn copy_for_staging(folder: &Path, except: &[&str]) -> Result<PathBuf, SetupError> {
     let staging = folder.with_file_name(STAGING_FOLDER);
     match fs::remove_dir_all(&staging) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -317,7 +407,7 @@ pub(super) fn copy_for_staging(folder: &Path, except: &str) -> Result<PathBuf, S
     let entries = fs::read_dir(folder).map_err(io_error("read", folder))?;
     for from in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()) {
         let name = file_name(&from);
-        if !name.starts_with(except) {
+        if !except.iter().any(|start| name.starts_with(start)) {
             fs::copy(&from, staging.join(&name)).map_err(io_error("copy", &from))?;
         }
     }

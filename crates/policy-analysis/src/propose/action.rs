@@ -68,11 +68,27 @@ impl Classification {
 
 /// Classifies a tool.
 pub(super) fn classify(text: &ToolText, hints: ToolHints) -> Classification {
-    let words = classify_words(text, hints);
+    let words = answers_with_export(classify_words(text, hints), text, hints);
     if let Some(program) = classify_program(text, hints, &words) {
         return program;
     }
     raise_reads_for_others(apply_hints(words, hints), text)
+}
+
+/// An export or a download that its server calls read-only, and that names no place to go to, is
+/// what the tool answers.
+fn answers_with_export(found: Classification, text: &ToolText, hints: ToolHints) -> Classification {
+    let is_export =
+        ["export", "download"].iter().any(|word| found.why.starts_with(&format!("name `{word}`")));
+    let goes_somewhere = text.takes_path
+        || !text.receivers.is_empty()
+        || text.takes(&lexicon::ADDRESS_ARGUMENTS)
+        || text.takes(&["destination", "to", "bucket", "output"]);
+    let is_plain = matches!(found.action, ToolAction::Send | ToolAction::Write);
+    if !is_export || !is_plain || !hints.is_read_only() || goes_somewhere {
+        return found;
+    }
+    found.with_action(ToolAction::Read, "it answers with what it exports")
 }
 
 /// A tool that is named like a read, or whose server calls it one, and that names who gets
@@ -128,8 +144,7 @@ fn classify_words(text: &ToolText, hints: ToolHints) -> Classification {
     let base = base
         .or_else(|| classify_name(text, by_description.as_ref(), hints))
         .or(by_description.clone());
-    let may_read = base.as_ref().is_none_or(|base| base.vague || base.is_read_only());
-    let further = classify_later_sentences(text, may_read && hints.is_read_only());
+    let further = classify_later_sentences(text, Evidence::of(base.as_ref(), hints));
     let more = strictest(by_description.filter(|found| !found.vague), further);
     match (base, more) {
         (Some(base), Some(more)) if is_raised_by(&base, &more, hints) => {
@@ -147,6 +162,31 @@ fn classify_words(text: &ToolText, hints: ToolHints) -> Classification {
             looks_up: false,
             why: "its words do not say what it does".to_owned(),
         },
+    }
+}
+
+/// What counts in the sentences after the main verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    /// Every verb that follows a word which introduces one.
+    Introduced,
+    /// The same without imperatives after the first sentence, which address the caller of a tool that
+    /// is said to be read-only (`Add a limit`, `before you reject it`).
+    NotForCaller,
+    /// Only what is plainly said of the tool itself: the verb of its name says that it reads, and
+    /// nothing contradicts that.
+    Stated,
+}
+
+impl Evidence {
+    fn of(base: Option<&Classification>, hints: ToolHints) -> Self {
+        let is_read = |base: &&Classification| base.is_read_only();
+        let named = base.filter(is_read).is_some_and(|base| base.why.starts_with("name `"));
+        if named && hints.read_only != Some(false) && hints.destructive != Some(true) {
+            return Self::Stated;
+        }
+        let may_read = base.is_none_or(|base| base.vague || base.is_read_only());
+        if may_read && hints.is_read_only() { Self::NotForCaller } else { Self::Introduced }
     }
 }
 
@@ -243,7 +283,7 @@ fn classify_name(
     let reading = hints.is_read_only() || by_description.is_some_and(Classification::is_read_only);
     let last = text.name.len().saturating_sub(1);
     let make = |one: &NameVerb<'_>, action| {
-        Classification::new(refine_action(action, text), one.word, "name")
+        Classification::new(refine_action(action, one.word, text), one.word, "name")
     };
     let mut head: Option<Classification> = None;
     for one in &all {
@@ -296,7 +336,7 @@ fn classify_ambiguous_name(
     let vague = |before: &NameVerb<'_>| matches!(before.sense, Sense::VagueVerb(_));
     let object = all.first().is_some_and(|first| first.position < one.position && vague(first));
     let stands = commands || !reading && !object;
-    stands.then(|| Classification::new(refine_action(action, text), one.word, "name"))
+    stands.then(|| Classification::new(refine_action(action, one.word, text), one.word, "name"))
 }
 
 /// Classifies by the first verb of the title.
@@ -304,7 +344,7 @@ fn classify_title(text: &ToolText) -> Option<Classification> {
     let (word, next) = (text.title.first()?, text.title.get(1));
     match verb::name_sense(word, next)? {
         Sense::Verb(action) => {
-            Some(Classification::new(refine_action(action, text), word, "title"))
+            Some(Classification::new(refine_action(action, word, text), word, "title"))
         }
         _ => None,
     }
@@ -323,13 +363,15 @@ fn classify_first_sentence(text: &ToolText) -> Option<Classification> {
     let next = sentence.get(start.saturating_add(1));
     match verb::description_sense(word, next)? {
         Sense::Verb(action) => {
-            Some(Classification::new(refine_action(action, text), word, "description"))
+            Some(Classification::new(refine_action(action, word, text), word, "description"))
         }
         Sense::VerbOrNoun(action) => {
             let object = verb::takes_object(next)
                 || verb::is_unambiguous_third_person(word)
                 || sentence.len() > 1;
-            object.then(|| Classification::new(refine_action(action, text), word, "description"))
+            object.then(|| {
+                Classification::new(refine_action(action, word, text), word, "description")
+            })
         }
         Sense::VagueVerb(action) => {
             Some(Classification { vague: true, ..Classification::new(action, word, "description") })
@@ -337,40 +379,100 @@ fn classify_first_sentence(text: &ToolText) -> Option<Classification> {
     }
 }
 
-/// The strictest of the further actions that sentences mention. Where the tool is said to be
-/// read-only, an imperative after the first sentence (`Add a limit`, `before you reject it`) addresses
-/// the caller.
-fn classify_later_sentences(text: &ToolText, is_read_only: bool) -> Option<Classification> {
+/// The strictest of the further actions that sentences mention.
+fn classify_later_sentences(text: &ToolText, evidence: Evidence) -> Option<Classification> {
     let mut out: Option<Classification> = None;
     for (number, sentence) in text.sentences.iter().enumerate() {
-        let is_for_caller = is_read_only && number > 0;
         for (position, word) in sentence.iter().enumerate() {
-            let before =
-                position.checked_sub(1).and_then(|at| sentence.get(at)).map(String::as_str);
-            let next = sentence.get(position.saturating_add(1));
-            let active = || match verb::description_sense(word, next)? {
-                Sense::Verb(action) if !verb::is_noun(sentence, position) => Some(action),
-                Sense::VerbOrNoun(action) if verb::takes_object(next) => Some(action),
-                _ => None,
+            let action = match evidence {
+                Evidence::Stated => stated_action(sentence, number, position),
+                Evidence::Introduced | Evidence::NotForCaller => {
+                    let is_for_caller = evidence == Evidence::NotForCaller && number > 0;
+                    introduced_action(sentence, position, is_for_caller)
+                }
             };
-            let is_imperative = || verb::name_sense(word, next).is_some();
-            let counts = verb::introduces_verb(before) && !(is_for_caller && is_imperative());
-            let active = counts.then(active).flatten().or_else(|| means(before, word, next));
-            let action = active.or_else(|| verb::passive_action(sentence, position));
             let Some(action) = action else { continue };
             if action > ToolAction::Read {
-                let next = Classification::new(refine_action(action, text), word, "description");
-                out = strictest(out, Some(next));
+                let action = refine_action(action, word, text);
+                out = strictest(out, Some(Classification::new(action, word, "description")));
             }
         }
     }
     out
 }
 
+/// What the word at this place says is done, after a word that introduces a verb.
+fn introduced_action(
+    sentence: &[String],
+    position: usize,
+    is_for_caller: bool,
+) -> Option<ToolAction> {
+    let word = sentence.get(position)?;
+    let before = verb::word_before(sentence, position, 1);
+    let next = sentence.get(position.saturating_add(1));
+    let active = || match verb::description_sense(word, next)? {
+        Sense::Verb(action) if !verb::is_noun(sentence, position) => Some(action),
+        Sense::VerbOrNoun(action) if verb::takes_object(next) => Some(action),
+        _ => None,
+    };
+    let is_imperative = || verb::name_sense(word, next).is_some();
+    // `Warning: …` is no verb.
+    let is_gerund = before.is_none() && word.ends_with("ing");
+    let counts = verb::introduces_verb(before) && !is_gerund && !(is_for_caller && is_imperative());
+    let active = counts.then(active).flatten().or_else(|| means(before, word, next));
+    active.or_else(|| verb::passive_action(sentence, position))
+}
+
+/// What the word at this place plainly says is done by the tool: a verb in the third person with an
+/// object, what it will do, a passive, or a means. An imperative counts in the first sentence, where
+/// it is what the tool is for.
+fn stated_action(sentence: &[String], number: usize, position: usize) -> Option<ToolAction> {
+    // What tools say of how they read: `accepts a list`, `applies the filter`, `calls the API`.
+    const OF_READS: [&str; 6] = ["accepts", "applies", "calls", "reports", "starts", "stops"];
+    const TELLS: [&str; 8] =
+        ["post", "share", "email", "mail", "message", "tweet", "comment", "fax"];
+    let word = sentence.get(position)?;
+    let before = verb::word_before(sentence, position, 1);
+    let next = sentence.get(position.saturating_add(1));
+    let earlier = |known: &str| sentence.iter().take(position).any(|word| word == known);
+    let done = means(before, word, next).or_else(|| {
+        let is_of_reads = verb::is_passive_of_reads(word) && !earlier("will");
+        verb::passive_action(sentence, position).filter(|_| !is_of_reads)
+    });
+    if done.is_some() || word.ends_with("ing") || OF_READS.contains(&word.as_str()) {
+        return done;
+    }
+    let object = verb::takes_object(next);
+    let action = match verb::description_sense(word, next)? {
+        Sense::Verb(action) => action,
+        Sense::VerbOrNoun(action) => {
+            let tells = TELLS.contains(&word.strip_suffix('s').unwrap_or(word));
+            (object && (tells || action == ToolAction::Pay)).then_some(action)?
+        }
+        Sense::VagueVerb(_) => return None,
+    };
+    let is_base = verb::name_sense(word, next).is_some();
+    let counts = if is_base {
+        let promised = matches!(before, Some("will" | "can" | "also" | "automatically"));
+        let joined = number == 0 && matches!(before, Some("and" | "or" | "then")) && object;
+        let is_purpose = earlier("to") && !REACHES.contains(&action);
+        promised && !earlier("you") || joined && !is_purpose
+    } else {
+        let is_joined = matches!(before, Some("and" | "or" | "then"));
+        let has_more = !verb::begins_adverbial(next);
+        let has_object =
+            object || (is_joined || verb::is_unambiguous_third_person(word)) && has_more;
+        verb::introduces_verb(before) && has_object && !verb::is_noun(sentence, position)
+    };
+    counts.then_some(action)
+}
+
+/// What reaches others or is lost.
+const REACHES: [ToolAction; 4] =
+    [ToolAction::Send, ToolAction::Pay, ToolAction::GrantAccess, ToolAction::Destroy];
+
 /// What the tool does in order to do what it says: `by sending it`, `by deleting the rest`.
 fn means(before: Option<&str>, word: &str, next: Option<&String>) -> Option<ToolAction> {
-    const REACHES: [ToolAction; 4] =
-        [ToolAction::Send, ToolAction::Pay, ToolAction::GrantAccess, ToolAction::Destroy];
     match verb::description_sense(word, next)? {
         // Filters are applied, to what is looked at.
         Sense::Verb(action)
@@ -385,9 +487,31 @@ fn means(before: Option<&str>, word: &str, next: Option<&String>) -> Option<Tool
     }
 }
 
+/// Whether a verb of loss says how a document is edited.
+fn is_edit(word: &str) -> bool {
+    const EDITS: [&str; 4] = ["merge", "replace", "force", "stop"];
+    EDITS.iter().any(|edit| word.starts_with(edit))
+}
+
+/// Whether a verb for telling somebody says what is written into a document.
+fn is_in_document(word: &str) -> bool {
+    const WRITES: [&str; 8] =
+        ["export", "reply", "comment", "apply", "applies", "introduce", "note", "return"];
+    WRITES.iter().any(|known| word.starts_with(known))
+}
+
 /// Refines the meaning of a verb by the nouns and arguments of the tool.
-fn refine_action(action: ToolAction, text: &ToolText) -> ToolAction {
+fn refine_action(action: ToolAction, word: &str, text: &ToolText) -> ToolAction {
     match action {
+        // Cells are merged and words are replaced, as an editor does.
+        ToolAction::Destroy if text.is_document && is_edit(word) => ToolAction::Write,
+        ToolAction::Send if text.is_document && is_in_document(word) => ToolAction::Write,
+        // A file on this disk is told to nobody.
+        ToolAction::Send if word == "export" && text.takes_path && text.receivers.is_empty() => {
+            ToolAction::Write
+        }
+        // A key of the keyboard.
+        ToolAction::Write if matches!(word, "press" | "click" | "hover" | "drag") => action,
         ToolAction::Send | ToolAction::Write | ToolAction::AddToOwnData
             if lexicon::is_about_money(text) =>
         {

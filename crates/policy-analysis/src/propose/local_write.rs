@@ -12,7 +12,7 @@ use weaver_policy::{ArgumentPredicate, MatchConditions, Pattern};
 use weaver_types::{Effects, JsonPointer, SinkKind};
 
 use super::tool_text::{self, ToolText};
-use super::{ContractProposal, ToolDescription, ToolHints, propose, reach};
+use super::{ContractProposal, ServerReach, ToolDescription, ToolHints, propose, reach};
 use crate::program_arguments::takes_program;
 
 /// Argument names for the base folder of a call's other paths.
@@ -34,14 +34,14 @@ const SENSITIVE_PATHS: &[&str] = &[
     "*/.npmrc", "*/.pypirc", "*/.bash*", "*/.profile", "*/.zsh*", "*/.config/*", "*/.config",
     "*/.local/*", "*/.local", "*/.vscode*", "*/.cursor*", "*/.claude*", "*/.mcp.json", "*/.codex*",
     "*/.gemini*", "*/.zed*", "*/.opencode*", "*/opencode.json*", "*/.roo/*", "*/.windsurf*",
-    "*/.continue/*", "*/.idea/*", "*/.husky*", "*/.cargo/*", "*/.yarnrc*", "*/crontab*", "/etc/*",
-    "/usr/*", "/bin/*", "/sbin/*", "/boot/*", "/dev/*", "/proc/*", "/sys/*", "/lib*", "/root/*",
-    "/System/*", "/Library/*", "~*",
+    "*/.continue/*", "*/.idea/*", "*/.obsidian/*", "*/.husky*", "*/.cargo/*", "*/.yarnrc*",
+    "*/crontab*", "/etc/*", "/usr/*", "/bin/*", "/sbin/*", "/boot/*", "/dev/*", "/proc/*",
+    "/sys/*", "/lib*", "/System/*", "/Library/*", "~*",
 ];
 
 /// The patterns of paths of keys, of settings that run programs, and of the system itself, as
 /// [`LocalWrite::sensitive_paths_match`] tests for them. A part of the system in which one of these
-/// folders is, such as `/root/project`, is left out: a server that was set up for the folder writes
+/// folders is, such as `/etc/nginx`, is left out: a server that was set up for the folder writes
 /// there.
 #[must_use]
 pub fn sensitive_paths(folders: &[String]) -> Vec<Pattern> {
@@ -62,13 +62,25 @@ pub struct LocalWrite {
     writes_files: bool,
     /// The required argument with the base folder of the call's other paths.
     base: Option<JsonPointer>,
+    /// Whether paths may be relative to a folder of the server.
+    takes_relative_paths: bool,
     statement: Option<JsonPointer>,
+    /// The paths, if each of them has to be one of a document.
+    documents: Vec<JsonPointer>,
 }
 
+/// Files of office programs, the content of which is no program.
+const DOCUMENTS: &[&str] = &[
+    "*.docx", "*.dotx", "*.doc", "*.odt", "*.rtf", "*.xlsx", "*.xls", "*.ods", "*.csv", "*.tsv",
+    "*.pptx", "*.ppt", "*.odp", "*.pdf",
+];
+
 /// Recognises a tool as a local write, if its words say so. `folders` are the ones that its server
-/// was configured for; without them, paths cannot be bounded.
+/// was configured for; without them, only the paths of documents can be bounded.
 #[must_use]
 pub fn local_write(tool: &ToolDescription<'_>, folders: &[String]) -> Option<LocalWrite> {
+    let in_folder = !folders.is_empty() && tool.server == ServerReach::Unknown;
+    let tool = &if in_folder { tool.with_server(ServerReach::Folder) } else { *tool };
     let text = ToolText::new(tool);
     let required = required_texts(tool.input);
     let bounds = |proposal, is_lowered| LocalWrite {
@@ -76,7 +88,9 @@ pub fn local_write(tool: &ToolDescription<'_>, folders: &[String]) -> Option<Loc
         is_lowered,
         writes_files: writes_files(&text, tool.input),
         base: required.iter().find(|name| is_base(name)).and_then(|name| tool_text::pointer(name)),
+        takes_relative_paths: takes_relative_paths(tool.input),
         statement: statement_argument(tool),
+        documents: Vec::new(),
     };
     let plain = propose(tool);
     if is_local_write(&plain) {
@@ -89,15 +103,20 @@ pub fn local_write(tool: &ToolDescription<'_>, folders: &[String]) -> Option<Loc
     let by_words = propose(&ToolDescription { hints, ..*tool });
     let in_folders = !folders.is_empty() && required.iter().any(|name| critical::names_path(name));
     let says_so = is_local_write(&by_words) || only_overwrites(&text);
-    let lowered = bounds(plain, true);
+    let mut lowered = bounds(plain, true);
+    let documents = document_paths(tool);
     let why = match (says_so, &lowered.statement) {
         (true, None) if in_folders => {
             "it writes into the folders that its server was set up for; it may overwrite"
         }
+        (true, None) if !documents.is_empty() => {
+            lowered.documents = documents;
+            "it writes documents on this machine; it may overwrite them"
+        }
         (_, Some(_)) => "it runs statements on a local database; all but plain ones are held",
         _ => return None,
     };
-    let LocalWrite { mut proposal, .. } = lowered;
+    let LocalWrite { mut proposal, .. } = lowered.clone();
     proposal.effects = Effects::WRITE_LOCAL;
     proposal.sink = Some(SinkKind::None);
     proposal.critical_arguments.clear();
@@ -106,6 +125,91 @@ pub fn local_write(tool: &ToolDescription<'_>, folders: &[String]) -> Option<Loc
     proposal.reasons.remove("critical_arguments");
     proposal.reasons.insert("sink", "what it changes stays on this machine".to_owned());
     Some(LocalWrite { proposal, ..lowered })
+}
+
+/// The paths of a tool that works on documents of this machine; none if it takes paths that are not
+/// plain arguments.
+fn document_paths(tool: &ToolDescription<'_>) -> Vec<JsonPointer> {
+    if tool.server != ServerReach::Documents {
+        return Vec::new();
+    }
+    let all = tool_text::all_arguments(tool.input);
+    let (plain, others): (Vec<_>, Vec<_>) = all
+        .iter()
+        .filter(|argument| critical::names_path(argument.name))
+        .partition(|argument| argument.depth == 0 && argument.is_text());
+    if others.is_empty() {
+        plain.into_iter().map(|argument| argument.at.clone()).collect()
+    } else {
+        Vec::new()
+    }
+}
+
+/// Whether an argument for a path says that the path is relative to a folder of the server, or a
+/// mere name of a file.
+fn takes_relative_paths(schema: Option<&Value>) -> bool {
+    let says_so = |member: &Value| {
+        let text = member.get("description").and_then(Value::as_str).unwrap_or_default();
+        let words = weaver_text::split::words(text);
+        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+        let is_relative = words.windows(2).any(|two| two == ["relative", "to"]);
+        is_relative || has(&["filename", "filenames"]) && !has(&["absolute", "full", "path"])
+    };
+    let members = schema.and_then(|schema| schema.get("properties")?.as_object());
+    let mut paths = members.into_iter().flatten().filter(|(name, _)| critical::names_path(name));
+    paths.any(|(_, member)| says_so(member))
+}
+
+/// A tool that reads files of this machine, or an address in place of one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LocalRead {
+    /// The proposed contract for files.
+    pub proposal: ContractProposal,
+    /// Matches calls with an address.
+    pub address_match: MatchConditions,
+}
+
+/// Recognises a tool as one that reads files of this machine, or addresses where a switch says so
+/// (`read_file {path, is_url}`). Nothing else about it may lead out.
+#[must_use]
+pub fn local_read(tool: &ToolDescription<'_>) -> Option<LocalRead> {
+    let all = tool_text::all_arguments(tool.input);
+    let switches: Vec<_> = all.iter().filter(|one| one.depth == 0 && one.says_address()).collect();
+    let paths: Vec<_> = all
+        .iter()
+        .filter(|one| one.depth == 0 && one.is_text() && critical::names_path(one.name))
+        .collect();
+    if switches.is_empty() || paths.is_empty() {
+        return None;
+    }
+    let mut input = tool.input?.clone();
+    let members = input.get_mut("properties")?.as_object_mut()?;
+    for switch in &switches {
+        members.remove(switch.name);
+    }
+    let mut proposal = propose(&ToolDescription { input: Some(&input), ..*tool });
+    if proposal.effects != Effects::READ_LOCAL || proposal.effective_sink() != SinkKind::None {
+        return None;
+    }
+    let why = "it reads files of this machine; calls with an address are held";
+    proposal.reasons.insert("effects", why.to_owned());
+    let holds =
+        |predicate| MatchConditions { arguments: vec![predicate], ..MatchConditions::default() };
+    let is_set = |at: &JsonPointer| ArgumentPredicate {
+        equals: Some(Value::Bool(true)),
+        ..ArgumentPredicate::at(at.clone())
+    };
+    let address: Vec<Pattern> = Pattern::parse("*://*").into_iter().collect();
+    let has_address = |at: &JsonPointer| ArgumentPredicate {
+        glob: address.clone(),
+        ..ArgumentPredicate::at(at.clone())
+    };
+    let any = switches
+        .iter()
+        .map(|one| holds(is_set(&one.at)))
+        .chain(paths.iter().map(|one| holds(has_address(&one.at))));
+    let address_match = MatchConditions { any: any.collect(), ..MatchConditions::default() };
+    Some(LocalRead { proposal, address_match })
 }
 
 /// Whether its name says that it writes, and its words mention no loss other than overwriting.
@@ -140,6 +244,12 @@ impl LocalWrite {
         self.statement.is_some()
     }
 
+    /// Whether its paths have to be those of documents.
+    #[must_use]
+    pub fn writes_documents_only(&self) -> bool {
+        !self.documents.is_empty()
+    }
+
     /// Conditions under which a call stays in these folders and loses no rows; `None` if nothing
     /// bounds it. All paths of a call are looked at, whatever the schema says of its arguments.
     #[must_use]
@@ -147,6 +257,9 @@ impl LocalWrite {
         let mut out = MatchConditions::default();
         if self.writes_files && !folders.is_empty() {
             let mut paths_inside = folders.to_vec();
+            if self.takes_relative_paths && !paths_inside.iter().any(|one| one == ".") {
+                paths_inside.push(".".to_owned());
+            }
             if let Some(base) = &self.base {
                 // The other paths may be relative to the base folder.
                 paths_inside.push(".".to_owned());
@@ -155,6 +268,9 @@ impl LocalWrite {
             }
             let fits = ArgumentPredicate { paths_inside, ..whole_call()? };
             out.not = Some(Box::new(path_misfit(fits)));
+        }
+        if !self.documents.is_empty() {
+            out.not = Some(Box::new(other_than_documents(&self.documents)));
         }
         if let Some(at) = &self.statement {
             let at = ArgumentPredicate::at(at.clone());
@@ -212,6 +328,26 @@ fn names_page_element(schema: &Value) -> bool {
     words.iter().any(|word| matches!(word.as_str(), "selector" | "css" | "xpath"))
         || words.windows(2).any(|two| matches!(two, [a, b] if a == "page" && b == "element"))
         || words.windows(2).any(|two| matches!(two, [a, b] if a == "element" && b == "reference"))
+}
+
+/// Conditions that match a call in which one of these paths is given, and is not that of a document.
+fn other_than_documents(paths: &[JsonPointer]) -> MatchConditions {
+    let kinds: Vec<Pattern> =
+        DOCUMENTS.iter().filter_map(|glob| Pattern::parse(glob).ok()).collect();
+    let other = |at: &JsonPointer| {
+        let is_document =
+            ArgumentPredicate { glob_any_case: kinds.clone(), ..ArgumentPredicate::at(at.clone()) };
+        let not = MatchConditions { arguments: vec![is_document], ..MatchConditions::default() };
+        MatchConditions {
+            arguments: vec![ArgumentPredicate {
+                present: Some(true),
+                ..ArgumentPredicate::at(at.clone())
+            }],
+            not: Some(Box::new(not)),
+            ..MatchConditions::default()
+        }
+    };
+    MatchConditions { any: paths.iter().map(other).collect(), ..MatchConditions::default() }
 }
 
 /// Conditions that match a value which contains paths but does not meet `fits`. Null and an empty

@@ -104,12 +104,19 @@ pub(super) fn egress_reason(
     other_names: &[&str],
 ) -> Option<String> {
     let names = tool_text::all_property_names(schema);
+    let arguments = tool_text::all_arguments(schema);
+    // `include_links` says what is shown; `is_url` says that another argument is an address.
+    let only_shows = |name: &str| {
+        let mut called_so = arguments.iter().filter(|argument| argument.name == name).peekable();
+        called_so.peek().is_some()
+            && called_so.all(|argument| argument.is_boolean() && !argument.says_address())
+    };
     let place = names.iter().find(|name| {
         let words = weaver_text::split::identifier(name);
         let last = words.last().map(|word| lexicon::singular(word));
         last.is_some_and(|word| {
             lexicon::ADDRESS_ARGUMENTS.contains(&word) || other_names.contains(&word)
-        })
+        }) && !only_shows(name)
     });
     if let Some(name) = place {
         let shown = weaver_text::escape::line(name);

@@ -13,6 +13,9 @@ const REMOTE_ARGUMENTS: [&str; 33] = [
     "bucket", "channel", "workspace", "team", "organization", "recipient", "email", "phone",
     "server", "region", "site", "attendee", "participant", "account",
 ];
+/// Argument names for a place in a network.
+const NETWORK_ARGUMENTS: [&str; 8] =
+    ["url", "uri", "href", "host", "hostname", "domain", "endpoint", "webhook"];
 /// Nouns of things beyond this machine.
 const REMOTE_NOUNS: [&str; 46] = [
     "web", "website", "webpage", "internet", "online", "http", "https", "url", "api", "cloud",
@@ -88,7 +91,14 @@ pub(super) fn determine_write_reach(
     hints: ToolHints,
     server: ServerReach,
 ) -> Reach {
-    if let Some(reach) = plain_reach(text, hints) {
+    let goes_out = text.takes(&NETWORK_ARGUMENTS) || !text.receivers.is_empty();
+    if server == ServerReach::Documents && !goes_out && hints.open_world != Some(true) {
+        return Reach::local("its server works on documents of this machine");
+    }
+    // A service that says closed world means its own.
+    let is_its_own = server == ServerReach::Service && !text.takes_path;
+    let open_world = hints.open_world.filter(|open| *open || !is_its_own);
+    if let Some(reach) = plain_reach(text, ToolHints { open_world, ..hints }) {
         return reach;
     }
     let shown = |word: &str| weaver_text::escape::line(word).into_owned();
@@ -110,6 +120,9 @@ pub(super) fn determine_write_reach(
     }
     match local_object(text) {
         Some(word) => Reach::local(format!("`{}` is local", shown(word))),
+        None if server == ServerReach::Folder => {
+            Reach::local("its server was set up for a folder of this machine")
+        }
         None => Reach::open("nothing shows that it stays on this machine"),
     }
 }

@@ -42,10 +42,21 @@ fn looks_somebody_up(text: &ToolText) -> bool {
         || text.is_about(&SUBJECTS)
 }
 
-/// Whether it shows or reads out a text that the caller gives.
+/// Whether it shows or reads out a text that the caller gives. Whether the text of something is
+/// among the answer (`include_text`) is no text.
 fn shows_text(text: &ToolText) -> bool {
     const TEXTS: [&str; 6] = ["text", "message", "banner", "html", "caption", "body"];
-    let first = text.name.first().map(|word| singular(word));
-    matches!(first, Some("show" | "display" | "read"))
-        && text.last_words().any(|word| TEXTS.contains(&word))
+    const SWITCHES: [&str; 9] =
+        ["include", "with", "return", "full", "max", "extract", "raw", "no", "only"];
+    let is_text = |words: &Vec<String>| {
+        let is_switch = words.first().is_some_and(|word| SWITCHES.contains(&word.as_str()));
+        !is_switch && words.last().is_some_and(|word| TEXTS.contains(&singular(word)))
+    };
+    let aloud = |word: &String| matches!(word.as_str(), "aloud" | "out" | "loud" | "speaker");
+    let shows = match text.name.first().map(|word| singular(word)) {
+        Some("show" | "display") => true,
+        Some("read") => text.name.iter().chain(text.first_sentence()).any(aloud),
+        _ => false,
+    };
+    shows && text.argument_words.iter().any(is_text)
 }

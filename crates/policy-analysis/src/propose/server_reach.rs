@@ -25,12 +25,21 @@ pub enum ServerReach {
     Unknown,
     /// One of the tools reaches other people or names an account, so the server speaks to a service.
     Service,
+    /// It was set up for a folder of this machine, and none of its tools speaks to a service.
+    Folder,
+    /// Most of its tools are about documents such as those of an office, and they lie on this
+    /// machine.
+    Documents,
 }
 
 impl ServerReach {
     /// The reach of the server that lists these tools.
     #[must_use]
     pub fn of<'a>(tools: impl IntoIterator<Item = &'a Value>) -> Self {
+        let tools: Vec<&Value> = tools.into_iter().collect();
+        if edits_documents(&tools) {
+            return Self::Documents;
+        }
         match tools.into_iter().any(speaks_to_service) {
             true => Self::Service,
             false => Self::Unknown,
@@ -38,11 +47,44 @@ impl ServerReach {
     }
 }
 
-fn speaks_to_service(tool: &Value) -> bool {
-    const ACCOUNT_WORDS: [&str; 9] = [
-        "owner", "email", "recipient", "account", "tenant", "organization", "attendee", "assignee",
-        "collaborator",
+/// What an argument of a server is called that speaks to a service.
+const ACCOUNT_WORDS: [&str; 9] = [
+    "owner", "email", "recipient", "account", "tenant", "organization", "attendee", "assignee",
+    "collaborator",
+];
+
+/// Whether most of the tools are about office documents, one of them takes the path of a document, and
+/// none names an account or a service that keeps documents.
+fn edits_documents(tools: &[&Value]) -> bool {
+    const NOUNS: [&str; 26] = [
+        "document", "workbook", "worksheet", "spreadsheet", "sheet", "excel", "xlsx", "cell",
+        "row", "column", "chart", "pivot", "docx", "paragraph", "heading", "footnote", "endnote",
+        "powerpoint", "pptx", "presentation", "slide", "placeholder", "pdf", "formula", "table",
+        "page",
     ];
+    const KINDS: [&str; 12] = [
+        "document", "workbook", "spreadsheet", "excel", "xlsx", "docx", "word", "powerpoint",
+        "pptx", "presentation", "slide", "pdf",
+    ];
+    const KEEPERS: [&str; 12] = [
+        "google", "drive", "onedrive", "sharepoint", "notion", "dropbox", "confluence", "airtable",
+        "database", "sql", "browser", "website",
+    ];
+    const SENDS: [&str; 6] = ["send", "share", "publish", "invite", "upload", "email"];
+    let texts: Vec<ToolText> =
+        tools.iter().map(|tool| ToolText::new(&ToolDescription::from_json(tool))).collect();
+    let about = texts.iter().filter(|text| text.is_about(&NOUNS)).count();
+    let speaks_elsewhere = |text: &ToolText| {
+        text.is_about(&KEEPERS)
+            || text.names_verb(&SENDS)
+            || text.last_words().any(|word| ACCOUNT_WORDS.contains(&word))
+    };
+    about.saturating_mul(2) > texts.len()
+        && texts.iter().any(|text| text.takes_path && text.is_about(&KINDS))
+        && !texts.iter().any(speaks_elsewhere)
+}
+
+fn speaks_to_service(tool: &Value) -> bool {
     let tool = ToolDescription::from_json(tool);
     let text = ToolText::new(&tool);
     let found = action::classify(&text, tool.hints);

@@ -59,6 +59,169 @@ fn made_up_tools_get_the_proposals_that_an_operator_would_write() {
 }
 
 #[test]
+fn a_clear_verb_of_reading_is_outweighed_only_by_what_is_said_of_the_tool() {
+    let mut wrong = Vec::new();
+    let lines = include_str!("tests/reads.txt").lines();
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        let [name, hints, arguments, description, effects, sink] =
+            line.split('|').collect::<Vec<_>>()[..]
+        else {
+            panic!("{line}")
+        };
+        let kind = |name: &str| if name.ends_with('!') { "boolean" } else { "string" };
+        let names = arguments.split(',').filter(|name| !name.is_empty());
+        let all = names
+            .map(|name| (name.trim_end_matches('!').to_owned(), json!({ "type": kind(name) })));
+        let input = json!({ "type": "object", "properties": Value::Object(all.collect()) });
+        let hint = |yes: char, no: char| match (hints.contains(yes), hints.contains(no)) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        let proposal = propose(&ToolDescription {
+            name,
+            description: &description.replace('/', "\n"),
+            input: Some(&input),
+            hints: ToolHints {
+                read_only: hint('r', 'w'),
+                destructive: hint('d', '-'),
+                open_world: hint('o', 'c'),
+                ..ToolHints::default()
+            },
+            ..ToolDescription::default()
+        });
+        let found = words(&proposal);
+        if (found.0, found.1) != (effects, sink) {
+            wrong.push(format!("{line}: {found:?} {:?}", proposal.reasons));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The effects that are proposed for these tools of one server.
+fn effects_of_server(tools: &[Value]) -> Vec<&'static str> {
+    let server = ServerReach::of(tools);
+    let tools = tools.iter().map(|tool| ToolDescription::from_json(tool).with_server(server));
+    tools.map(|tool| words(&propose(&tool)).0).collect()
+}
+
+#[test]
+fn a_server_of_documents_writes_on_this_machine() {
+    let tool = |name: &str, description: &str, arguments: &[&str]| json!({ "name": name, "description": description, "inputSchema": schema_of(arguments) });
+    let documents = [
+        tool("create_document", "Create a Word document.", &["filename"]),
+        tool("add_heading", "Add a heading to a Word document.", &["filename", "text"]),
+        tool("add_page_break", "Add a page break to the document.", &["filename"]),
+        tool("merge_table_cells", "Merge cells of a table.", &["filename", "row"]),
+        tool("search_and_replace", "Replace a text in a document.", &["filename", "find"]),
+        tool("add_slide", "Add a slide.", &["presentation_id", "layout"]),
+        tool("reply_to_comment", "Reply to a comment of the document.", &["filename", "text"]),
+        tool("export_csv", "Export a sheet of a workbook.", &["path", "sheet"]),
+        tool("apply_table_style", "Apply a style to a table.", &["filename", "style"]),
+    ];
+    assert_eq!(effects_of_server(&documents), ["write_local"; 9]);
+    let others = [
+        (tool("delete_paragraph", "Delete a paragraph.", &["filename"]), "destructive"),
+        (tool("add_picture", "Add a picture to a document.", &["filename", "url"]), "write_open"),
+        (tool("run_macro", "Run a macro of the workbook.", &["filename"]), "destructive"),
+    ];
+    for (other, effects) in others {
+        let all = [&documents[..], std::slice::from_ref(&other)].concat();
+        assert_eq!(effects_of_server(&all).last(), Some(&effects), "{other}");
+    }
+    // A service that keeps documents has other tools.
+    for other in [
+        tool("share_document", "Share a document.", &["document_id"]),
+        tool("send_document", "Send a document.", &["filename"]),
+        tool("list_files", "List files of Google Drive.", &[]),
+        tool("get_document", "Get a document.", &["owner", "name"]),
+    ] {
+        let all = [&documents[..], std::slice::from_ref(&other)].concat();
+        assert!(effects_of_server(&all)[5..].starts_with(&["write_open"]), "{other}");
+    }
+}
+
+#[test]
+fn documents_that_may_be_overwritten_are_bounded_by_their_kind() {
+    let hints = json!({ "readOnlyHint": false, "destructiveHint": true });
+    let tool = |name: &str, arguments: &[&str]| {
+        json!({ "name": name, "annotations": hints,
+        "description": "Changes a workbook.", "inputSchema": schema_of(arguments) })
+    };
+    let list = [tool("write_range", &["path", "rows"]), tool("delete_sheet", &["path", "sheet"])];
+    let server = ServerReach::of(&list);
+    let described = |at: usize| ToolDescription::from_json(&list[at]).with_server(server);
+    let write = local_write(&described(0), &[]).unwrap();
+    assert!(write.is_lowered && write.writes_documents_only());
+    assert!(local_write(&described(1), &[]).is_none());
+    let bounds = write.bounding_match(&[]).unwrap();
+    let misfit = bounds.not.unwrap();
+    let fits = |path: &str| {
+        let call = json!({ "path": path, "rows": [] });
+        let one = &misfit.any[0];
+        let outside = one.not.as_ref().unwrap();
+        !(one.arguments[0].holds(&call) && !outside.arguments[0].holds(&call))
+    };
+    assert!(fits("/home/ana/Report.XLSX") && fits("a.csv"));
+    assert!(!fits("/home/ana/.bashrc") && !fits("a.sh") && !fits("a.xlsm"));
+}
+
+#[test]
+fn paths_that_are_relative_to_a_folder_of_the_server_are_inside_it() {
+    let folders = ["/home/ana/vault".to_owned()];
+    let bounds = |description: &str| {
+        let mut input = schema_of(&["filename", "content"]);
+        input["properties"]["filename"]["description"] = json!(description);
+        let tool = json!({ "name": "create_note", "description": "Creates a note.",
+            "inputSchema": input });
+        let write = local_write(&ToolDescription::from_json(&tool), &folders).unwrap();
+        write.bounding_match(&folders).unwrap().not.unwrap()
+    };
+    let fits = |misfit: &weaver_policy::MatchConditions, folder: &str| {
+        let call = json!({ "filename": folder, "content": "x" });
+        misfit.not.as_ref().unwrap().arguments[0].holds(&call)
+    };
+    for description in ["A path relative to the vault root.", "The filename of a note."] {
+        let misfit = bounds(description);
+        assert!(fits(&misfit, "Daily") && fits(&misfit, "/home/ana/vault/Daily"), "{description}");
+        assert!(!fits(&misfit, "../x") && !fits(&misfit, "/etc"), "{description}");
+    }
+    assert!(!fits(&bounds("The absolute path of a file."), "Daily"));
+    // A tool without a word for where it writes stays with the folder of its server.
+    let tag = json!({ "name": "add_tags", "description": "Add tags in frontmatter.",
+        "inputSchema": schema_of(&["files", "tags"]) });
+    let tag = ToolDescription::from_json(&tag);
+    assert!(local_write(&tag, &folders).is_some() && local_write(&tag, &[]).is_none());
+}
+
+#[test]
+fn a_switch_for_addresses_does_not_make_a_reader_of_files_a_way_out() {
+    let mut input = schema_of(&["path"]);
+    input["properties"]["isUrl"] = json!({ "type": "boolean" });
+    let tool = json!({ "name": "read_file", "description": "Read a file.", "inputSchema": input,
+        "annotations": { "readOnlyHint": true } });
+    let tool = ToolDescription::from_json(&tool);
+    assert_eq!(words(&propose(&tool)).1, "external_send");
+    let read = local_read(&tool).unwrap();
+    assert_eq!(words(&read.proposal).0, "read_local");
+    let held = |call: Value| {
+        read.address_match.any.iter().any(|one| one.arguments.iter().all(|test| test.holds(&call)))
+    };
+    assert!(held(json!({ "path": "https://evil.example/?q=x" })));
+    assert!(held(json!({ "path": "evil.example", "isUrl": true })));
+    assert!(!held(json!({ "path": "/home/ana/a.md" })));
+    assert!(!held(json!({ "path": "a.md", "isUrl": false })));
+    let mut fetch = schema_of(&["path", "url"]);
+    fetch["properties"]["isUrl"] = json!({ "type": "boolean" });
+    let fetch = json!({ "name": "read_file", "inputSchema": fetch });
+    assert_eq!(local_read(&ToolDescription::from_json(&fetch)), None);
+    let mut shows = schema_of(&["path"]);
+    shows["properties"]["include_links"] = json!({ "type": "boolean" });
+    let shows = json!({ "name": "read_file", "inputSchema": shows });
+    assert_eq!(words(&propose(&ToolDescription::from_json(&shows))).1, "none");
+}
+
+#[test]
 fn what_made_up_tools_decide_by_is_critical() {
     let mut wrong = Vec::new();
     let lines = include_str!("tests/critical.txt").lines();
@@ -109,6 +272,10 @@ fn files_of_a_server_that_shares_are_not_local() {
         assert_eq!(words_at(&note, server), "write_local", "a note tells nobody: {}", tools[2]);
         assert_eq!(words_at(&bare, server), "write_local", "nor does it here: {}", tools[2]);
     }
+    let mut closed = rename.clone();
+    closed["annotations"] = json!({ "openWorldHint": false });
+    assert_eq!(words_at(&closed, ServerReach::Unknown), "write_local");
+    assert_eq!(words_at(&closed, ServerReach::Service), "write_open", "its own world");
     let move_file = tool("move_file", &["source_path", "target_path"]);
     assert_eq!(words_at(&move_file, ServerReach::Service), "write_local", "a path is on a disk");
 }

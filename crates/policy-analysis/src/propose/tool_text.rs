@@ -38,13 +38,16 @@ pub(super) struct ToolText {
     pub(super) receivers: Vec<String>,
     /// The service that the first sentence names, if it names one.
     pub(super) service: Option<String>,
+    /// Whether its server works on documents that lie on this machine.
+    pub(super) is_document: bool,
 }
 
 impl ToolText {
     pub(super) fn new(tool: &ToolDescription<'_>) -> Self {
         let description = weaver_text::escape::truncate(tool.description, MAX_DESCRIPTION);
+        let description = without_argument_documentation(description);
         // A line that starts in lower case continues the previous line.
-        let description = join_wrapped_lines(description);
+        let description = join_wrapped_lines(&description);
         let service = named_service(&description);
         let sentences = description.split(['.', ';', '\n', '!', ':', '(', ')']);
         let sentences = sentences.map(split::words).filter(|words| !words.is_empty()).collect();
@@ -78,6 +81,7 @@ impl ToolText {
             takes_path,
             receivers,
             service,
+            is_document: tool.is_of_documents(),
         }
     }
 
@@ -156,6 +160,31 @@ fn names_receiver(name: &str, words: &[String], schema: Option<&Value>) -> bool 
         || matches!(opening[..], ["e", "mail", "address"])
 }
 
+/// The text without the sections about arguments and results, as they stand in the documentation of
+/// a function: from `Args:` to the next empty line. Their words do not say what the tool does.
+fn without_argument_documentation(text: &str) -> String {
+    const HEADINGS: [&str; 12] = [
+        "args:", "arguments:", "parameters:", "params:", "returns:", "return:", "raises:",
+        "yields:", "example:", "examples:", "notes on arguments:", "attributes:",
+    ];
+    let mut out = String::with_capacity(text.len());
+    let mut is_inside = false;
+    for line in text.lines() {
+        let start = line.trim().to_lowercase();
+        if HEADINGS.iter().any(|heading| start.starts_with(heading)) {
+            is_inside = true;
+        } else if start.is_empty() {
+            is_inside = false;
+        }
+        // A description may consist of nothing else.
+        if !is_inside || out.trim().is_empty() {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
+}
+
 /// The text with wrapped lines joined.
 fn join_wrapped_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -169,9 +198,12 @@ fn join_wrapped_lines(text: &str) -> String {
 
 /// A proper name within the first sentence that is not a file format or local program.
 fn named_service(text: &str) -> Option<String> {
-    const LOCAL: [&str; 14] = [
+    const LOCAL: [&str; 30] = [
         "git", "sqlite", "json", "markdown", "python", "javascript", "docker", "excel", "duckdb",
-        "unix", "linux", "windows", "base64", "utf",
+        "unix", "linux", "windows", "base64", "utf", "word", "powerpoint", "libreoffice", "office",
+        "latex", "bibtex", "pandoc", "eslint", "typescript",
+        // Words that only begin a sentence.
+        "all", "each", "every", "this", "the", "returns", "use",
     ];
     let first = text.trim_start().split(['.', '\n']).next()?;
     let words = first.split_whitespace().skip(1);
@@ -240,6 +272,20 @@ impl Argument<'_> {
     /// Whether it is a switch.
     pub(super) fn is_boolean(&self) -> bool {
         self.is_of_type("boolean")
+    }
+
+    /// Whether it is a text.
+    pub(super) fn is_text(&self) -> bool {
+        self.is_of_type("string")
+    }
+
+    /// Whether it is a switch that says whether another argument is an address: `is_url`.
+    pub(super) fn says_address(&self) -> bool {
+        let first = self.words.first().map(String::as_str);
+        let last = self.words.last().map(|word| lexicon::singular(word));
+        self.is_boolean()
+            && matches!(first, Some("is" | "as" | "from" | "use" | "fetch"))
+            && last.is_some_and(|word| lexicon::ADDRESS_ARGUMENTS.contains(&word))
     }
 
     /// Whether the schema lists its values.

@@ -66,7 +66,7 @@ pub(super) fn description_sense(word: &str, next: Option<&String>) -> Option<Sen
     match word {
         "return" | "returns" => return Some(Sense::Verb(ToolAction::Read)),
         // `It is used to`, `has to be`: not actions.
-        "is" | "has" | "exists" | "see" => return None,
+        "is" | "has" | "exists" | "see" | "news" => return None,
         _ => {}
     }
     if let Some(sense) = name_sense(word, next) {
@@ -121,7 +121,8 @@ pub(super) fn passive_action(sentence: &[String], position: usize) -> Option<Too
         "not", "nothing", "never",
     ];
     // Tools that read say this of what they return: `long lines are truncated`.
-    const OF_READS: [&str; 4] = ["applied", "followed", "resolved", "truncated"];
+    const OF_READS: [&str; 7] =
+        ["accepted", "applied", "followed", "joined", "rejected", "resolved", "truncated"];
     let before = |count| word_before(sentence, position, count);
     let is_adverb = |word: &str| word.ends_with("ly") || matches!(word, "then" | "also");
     let auxiliary = if before(1).is_some_and(is_adverb) { 2 } else { 1 };
@@ -170,8 +171,27 @@ fn base_forms(word: &str) -> Vec<String> {
     forms
 }
 
+/// Whether a participle says what a read does with the text that it returns: `empty words are
+/// dropped`, `where the document is stored`.
+pub(super) fn is_passive_of_reads(word: &str) -> bool {
+    const WORDS: [&str; 12] = [
+        "added", "copied", "created", "discarded", "dropped", "forced", "merged", "replaced",
+        "saved", "set", "stopped", "stored",
+    ];
+    WORDS.contains(&word)
+}
+
+/// Whether the next word begins a phrase about when, where or how, so that no object follows.
+pub(super) fn begins_adverbial(next: Option<&String>) -> bool {
+    const WORDS: [&str; 24] = [
+        "after", "and", "as", "at", "before", "but", "by", "for", "from", "if", "in", "is", "of",
+        "on", "once", "only", "or", "that", "to", "unless", "until", "when", "where", "with",
+    ];
+    next.is_none_or(|word| WORDS.contains(&word.as_str()))
+}
+
 /// The word so many places before a place.
-fn word_before(sentence: &[String], position: usize, count: usize) -> Option<&str> {
+pub(super) fn word_before(sentence: &[String], position: usize, count: usize) -> Option<&str> {
     sentence.get(position.checked_sub(count)?).map(String::as_str)
 }
 

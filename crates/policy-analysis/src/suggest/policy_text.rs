@@ -41,8 +41,8 @@ fn write_comment(out: &mut String, suggested: &SuggestedRule) {
 /// Named lists of patterns, as a policy document defines them.
 pub type PatternLists = BTreeMap<String, Vec<Pattern>>;
 
-/// Writes a rule for a policy document. Supports only what suggestions use: capabilities,
-/// principals, arguments and exclusions.
+/// Writes a rule for a policy document. Supports only what suggestions and setups use: capabilities,
+/// principals, effects, arguments and exclusions.
 #[must_use]
 pub fn rule_text(rule: &Rule) -> String {
     rule_text_with_lists(rule, &PatternLists::new())
@@ -82,6 +82,16 @@ fn condition_entries(
     if !matches.principal.is_empty() {
         let ids = matches.principal.iter().map(|one| Value::from(one.as_str()));
         out.push(("principal", inline_toml(&Value::Array(ids.collect()))));
+    }
+    let mut effects = serde_json::Map::new();
+    if !matches.impact.is_empty() {
+        effects.insert("impact".to_owned(), json!(matches.impact));
+    }
+    if !matches.world.is_empty() {
+        effects.insert("world".to_owned(), json!(matches.world));
+    }
+    if !effects.is_empty() {
+        out.push(("effects", inline_toml(&Value::Object(effects))));
     }
     if !matches.arguments.is_empty() {
         let all = matches.arguments.iter().filter_map(|one| predicate_value(one, lists));

@@ -3,11 +3,13 @@
 //!
 //! A statement is read token by token, and every token must have its place in one of these forms:
 //!
-//! - `INSERT [OR IGNORE] INTO name [(names)] VALUES (values), … [RETURNING names]`;
+//! - `INSERT [OR IGNORE] INTO name [(names)] VALUES (values), … [ON CONFLICT DO NOTHING] [RETURNING
+//!   names]`;
 //! - `UPDATE name SET name = value, … WHERE comparison AND …`, each of a column and a constant;
-//! - `CREATE TABLE name (columns)`, `CREATE [UNIQUE] INDEX name ON name (columns)` and
-//!   `ALTER TABLE name ADD COLUMN column`;
-//! - `[WITH …] SELECT …` from tables.
+//! - `CREATE TABLE name (columns)`, `CREATE TABLE name AS query`, `CREATE [UNIQUE] INDEX name ON name
+//!   (columns)` and `ALTER TABLE name ADD COLUMN column`;
+//! - queries of tables: `[WITH …] SELECT …`, `VALUES …`, `FROM …`;
+//! - `DESCRIBE`, `SUMMARIZE` and `SHOW`, a `PRAGMA` that tells something, and `EXPLAIN` of a read.
 //!
 //! Values and conditions call only functions that compute. Everything else is not harmless: a second
 //! statement, a comment, a call, a file or an address in place of a table, a table of the database's
@@ -15,17 +17,32 @@
 //! (`id > 0`) cannot be told from the text.
 
 mod expressions;
+mod functions;
+mod obstacle;
+mod query;
 mod tokens;
 
 use expressions::StatementReader;
+use obstacle::Obstacle;
 use tokens::Token;
 
 /// Whether a text is one harmless statement.
 pub(super) fn is_harmless(text: &str) -> bool {
-    StatementReader::new(text).is_some_and(|mut reader| reader.statement().is_some())
+    read(text).is_ok()
 }
 
-impl StatementReader<'_> {
+/// The first thing in a text that keeps it from being a harmless statement, as a phrase; `None` if
+/// it is one.
+pub(super) fn find_obstacle(text: &str) -> Option<String> {
+    read(text).err().map(|obstacle| obstacle.to_string())
+}
+
+fn read(text: &str) -> Result<(), Obstacle<'_>> {
+    let mut reader = StatementReader::new(text)?;
+    reader.statement().ok_or_else(|| reader.obstacle())
+}
+
+impl<'t> StatementReader<'t> {
     fn statement(&mut self) -> Option<()> {
         if self.takes("insert") {
             self.insertion()?;
@@ -40,12 +57,7 @@ impl StatementReader<'_> {
             self.takes("column");
             self.column()?;
         } else {
-            self.may_select = true;
-            if self.takes("with") {
-                self.list(Self::common_table)?;
-            }
-            self.keywords(&["select"])?;
-            self.selection()?;
+            self.reading()?;
         }
         self.ends()
     }
@@ -53,13 +65,19 @@ impl StatementReader<'_> {
     /// A table that may be changed: none of the database's own.
     fn changed_table(&mut self) -> Option<String> {
         let name = self.table()?.to_lowercase();
-        (!["pg_", "sqlite_"].iter().any(|own| name.starts_with(own))).then_some(name)
+        if ["pg_", "sqlite_"].iter().any(|own| name.starts_with(own)) {
+            return self.refuse(Obstacle::OwnTable);
+        }
+        Some(name)
     }
 
     /// A column that may be changed. One with the name of its table takes commands to a full-text
     /// search.
     fn changed_column(&mut self, table: &str) -> Option<()> {
-        self.takes_name().filter(|name| name.to_lowercase() != table).map(drop)
+        if self.takes_name()?.to_lowercase() == table {
+            return self.refuse(Obstacle::OwnTable);
+        }
+        Some(())
     }
 
     fn insertion(&mut self) -> Option<()> {
@@ -68,11 +86,18 @@ impl StatementReader<'_> {
         }
         self.keywords(&["into"])?;
         let table = self.changed_table()?;
-        if self.is_next(Token::Symbol("(")) {
+        if self.is_symbol(0, "(") {
             self.parenthesized(|reader| reader.changed_column(&table))?;
         }
         self.keywords(&["values"])?;
         self.list(|reader| reader.parenthesized(Self::value))?;
+        if self.takes("on") {
+            self.keywords(&["conflict"])?;
+            if self.is_symbol(0, "(") {
+                self.names()?;
+            }
+            self.keywords(&["do", "nothing"])?;
+        }
         if self.takes("returning") && !self.takes_symbol("*") {
             self.list(|reader| reader.takes_name().map(drop))?;
         }
@@ -91,6 +116,9 @@ impl StatementReader<'_> {
             reader.symbol("=")?;
             reader.value()
         })?;
+        if self.peek(0).is_none() || self.is_symbol(0, ";") {
+            return self.refuse(Obstacle::NoWhere);
+        }
         self.keywords(&["where"])?;
         self.row_condition()?;
         while self.takes("and") {
@@ -102,13 +130,10 @@ impl StatementReader<'_> {
     /// A comparison of a column and a constant.
     fn row_condition(&mut self) -> Option<()> {
         if self.literal().is_some() {
-            return self
-                .takes_comparison()
-                .then_some(())
-                .and_then(|()| self.takes_name())
-                .map(drop);
+            self.takes_comparison().then_some(())?;
+            return self.row_column();
         }
-        self.takes_name()?;
+        self.row_column()?;
         if self.takes("is") {
             return self.keywords(&["null"]);
         }
@@ -116,12 +141,18 @@ impl StatementReader<'_> {
             return self.parenthesized(Self::literal);
         }
         if self.takes("between") {
-            self.literal()?;
+            self.constant()?;
             self.keywords(&["and"])?;
-            return self.literal();
+            return self.constant();
         }
         (self.takes_comparison() || self.takes("like")).then_some(())?;
         self.constant()
+    }
+
+    /// A column, perhaps with its table.
+    fn row_column(&mut self) -> Option<()> {
+        self.takes_name()?;
+        if self.takes_symbol(".") { self.takes_name().map(drop) } else { Some(()) }
     }
 
     /// A literal, or the time.
@@ -129,6 +160,12 @@ impl StatementReader<'_> {
         const TIMES: [&str; 5] = ["date", "time", "datetime", "strftime", "now"];
         if self.takes_any(&["current_date", "current_time", "current_timestamp"]) {
             return Some(());
+        }
+        if let Some(Token::Word(name)) = self.peek(0)
+            && matches!(self.peek(1), Some(Token::Text(_)))
+            && self.takes_any(&["date", "time", "timestamp", "timestamptz", "datetime"])
+        {
+            return self.takes_typed_literal(name).filter(|taken| *taken).map(drop);
         }
         if !self.takes_any(&TIMES) {
             return self.literal();
@@ -158,6 +195,10 @@ impl StatementReader<'_> {
         self.keywords(&["table"]).filter(|()| !is_unique)?;
         self.if_not_exists()?;
         self.changed_table()?;
+        if self.takes("as") {
+            self.may_select = true;
+            return self.query();
+        }
         self.parenthesized(Self::column_or_constraint)
     }
 
@@ -218,7 +259,7 @@ impl StatementReader<'_> {
     /// The rest of a reference to another table.
     fn reference(&mut self) -> Option<()> {
         self.table()?;
-        if self.is_next(Token::Symbol("(")) {
+        if self.is_symbol(0, "(") {
             self.names()?;
         }
         while self.takes("on") {
@@ -232,110 +273,6 @@ impl StatementReader<'_> {
             }
         }
         Some(())
-    }
-
-    fn common_table(&mut self) -> Option<()> {
-        self.takes_name()?;
-        if self.is_next(Token::Symbol("(")) {
-            self.names()?;
-        }
-        self.keywords(&["as"])?;
-        self.subquery()
-    }
-
-    fn subquery(&mut self) -> Option<()> {
-        self.symbol("(")?;
-        self.keywords(&["select"])?;
-        self.nested(Self::selection)?;
-        self.symbol(")")
-    }
-
-    /// What follows `select`.
-    pub(super) fn selection(&mut self) -> Option<()> {
-        if !self.may_select {
-            return None;
-        }
-        loop {
-            self.takes_any(&["distinct", "all"]);
-            self.list(Self::selected)?;
-            self.sources_and_conditions()?;
-            if !self.takes_any(&["union", "intersect", "except"]) {
-                return Some(());
-            }
-            self.takes("all");
-            self.keywords(&["select"])?;
-        }
-    }
-
-    fn sources_and_conditions(&mut self) -> Option<()> {
-        if self.takes("from") {
-            self.list(Self::joined_sources)?;
-        }
-        if self.takes("where") {
-            self.expression()?;
-        }
-        if self.takes("group") {
-            self.keywords(&["by"])?;
-            self.list(Self::expression)?;
-        }
-        if self.takes("having") {
-            self.expression()?;
-        }
-        if self.takes("order") {
-            self.keywords(&["by"])?;
-            self.list(|reader| {
-                reader.expression()?;
-                reader.takes_any(&["asc", "desc"]);
-                Some(())
-            })?;
-        }
-        if self.takes("limit") {
-            self.list(Self::literal)?;
-        }
-        if self.takes("offset") { self.literal() } else { Some(()) }
-    }
-
-    fn selected(&mut self) -> Option<()> {
-        if self.takes_symbol("*") {
-            return Some(());
-        }
-        self.expression()?;
-        self.alias()
-    }
-
-    fn alias(&mut self) -> Option<()> {
-        let is_named = self.takes("as");
-        let name = self.takes_name();
-        if is_named { name.map(drop) } else { Some(()) }
-    }
-
-    fn joined_sources(&mut self) -> Option<()> {
-        self.source()?;
-        loop {
-            let sides = ["natural", "inner", "left", "right", "full", "cross", "outer"];
-            let mut is_join = false;
-            while self.takes_any(&sides) {
-                is_join = true;
-            }
-            if !self.takes("join") {
-                return (!is_join).then_some(());
-            }
-            self.source()?;
-            if self.takes("on") {
-                self.expression()?;
-            } else if self.takes("using") {
-                self.names()?;
-            }
-        }
-    }
-
-    fn source(&mut self) -> Option<()> {
-        if self.is_next(Token::Symbol("(")) {
-            self.subquery()?;
-        } else {
-            self.table()?;
-        }
-        self.alias()
     }
 }
 

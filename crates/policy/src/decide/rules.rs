@@ -71,6 +71,7 @@ pub(super) fn check_rules(
     let mut out = Vec::with_capacity(4);
     add_denials(&mut out, &denied);
     add_results(&mut out, &held, Verdict::Hold, ReasonCode::ApprovalRequired);
+    name_statement_obstacles(&mut out, &held, query);
     let allowed =
         if set.policy().builtin { ReasonCode::DefaultPolicyAllow } else { ReasonCode::RuleAllow };
     add_results(&mut out, &met, Verdict::Allow, allowed);
@@ -148,6 +149,27 @@ fn add_results(
         }
         let descriptions = rest.iter().map(|matching| matching.description);
         out.push(result(&describe_unlisted("rules", descriptions), authority, constraints));
+    }
+}
+
+/// Adds to the results of rules about statements what was not understood of this one, so that
+/// whoever wrote it can write it otherwise.
+fn name_statement_obstacles(
+    out: &mut [CheckResult],
+    held: &[MatchingRule<'_>],
+    query: &PolicyQuery<'_>,
+) {
+    let Some(arguments) = query.arguments else { return };
+    let results = out.iter_mut().filter(|result| result.verdict == Verdict::Hold);
+    for (result, MatchingRule { rule, description }) in
+        results.zip(held.iter().take(MAX_NAMED_RULES))
+    {
+        if let Some(obstacle) = rule.matches.statement_obstacle(arguments) {
+            let detail = format!("{description}; not understood: {obstacle}");
+            // The constructor bounds the text.
+            let named = CheckResult::new(result.check, result.verdict, result.reason, detail);
+            result.detail = named.detail;
+        }
     }
 }
 

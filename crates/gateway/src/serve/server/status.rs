@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weaver_types::{CapabilityId, PrincipalId};
+use weaver_types::{CapabilityId, PrincipalId, ReasonCode};
 
 use crate::serve::gateway::Gateway;
 use crate::serve::managed_server::ManagedServer;
@@ -55,6 +55,10 @@ pub struct UpstreamStatus {
     /// which are therefore hidden.
     #[serde(default)]
     pub changed_tools: usize,
+    /// The number of its tools that are hidden because their descriptions address a model and nobody
+    /// has approved them.
+    #[serde(default)]
+    pub suspicious_tools: usize,
     /// Why it is not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -73,8 +77,16 @@ impl UpstreamStatus {
             Some(missing) => (missing.status.as_str(), Some(missing.problem)),
         };
         let dedicated_instances = upstream.instances.dedicated().len();
-        let changed = |id: &CapabilityId| gateway.contract_denial(id).is_some();
-        let changed_tools = upstream.tools().keys().filter(|id| changed(id)).count();
-        Self { state: state.to_owned(), dedicated_instances, changed_tools, problem }
+        let tools = upstream.tools();
+        let denials = tools.keys().filter_map(|id: &CapabilityId| gateway.contract_denial(id));
+        let (suspicious, changed): (Vec<_>, Vec<_>) =
+            denials.partition(|denial| denial.reason == ReasonCode::ContractSuspicious);
+        Self {
+            state: state.to_owned(),
+            dedicated_instances,
+            changed_tools: changed.len(),
+            suspicious_tools: suspicious.len(),
+            problem,
+        }
     }
 }

@@ -209,6 +209,7 @@ pub(super) fn ordinary() -> Vec<(&'static str, Value)> {
     let repo = path("app");
     vec![
         ("filesystem.read_text_file", json!({ "path": path("notes/a.md") })),
+        ("filesystem.read_text_file", json!({ "path": "/etc/hosts" })),
         ("filesystem.read_multiple_files", json!({ "paths": [path("a"), path("b")] })),
         ("filesystem.write_file", json!({ "path": path("notes/new.md"), "content": "# New" })),
         ("filesystem.edit_file", json!({ "path": path("src/x.rs"), "edits": [] })),

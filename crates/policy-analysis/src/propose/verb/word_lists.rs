@@ -22,7 +22,7 @@ pub(super) const VERBS: [(ToolAction, &[&str]); 8] = [
             "estimate", "predict", "parse", "classify", "extract", "filter", "sort", "rank", "sum",
             "average", "solve", "encode", "decode", "hash", "tokenize", "simulate", "measure",
             "normalize", "assess", "diagnose", "forecast", "multiply", "divide", "subtract",
-            "interpret", "gzip", "compress", "decompress", "zip", "demonstrate",
+            "interpret", "gzip", "compress", "decompress", "zip", "demonstrate", "lint",
         ],
     ),
     (

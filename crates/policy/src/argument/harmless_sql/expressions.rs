@@ -1,5 +1,7 @@
 //! Reads names and expressions of a statement.
 
+use super::functions::{FUNCTIONS, KEYWORD_FUNCTIONS, UNITS};
+use super::obstacle::Obstacle;
 use super::tokens::{Token, tokens};
 
 /// How deeply a statement may be nested.
@@ -12,36 +14,52 @@ const RESERVED: [&str; 50] = [
     "values", "set", "into", "table", "update", "delete", "insert", "returning", "exists",
     "distinct", "with", "all", "any", "some", "default", "create",
 ];
-/// Functions that only compute, in all well-known databases.
-const FUNCTIONS: [&str; 40] = [
-    "count", "sum", "avg", "min", "max", "total", "abs", "round", "floor", "ceil", "ceiling",
-    "coalesce", "ifnull", "nullif", "lower", "upper", "trim", "ltrim", "rtrim", "length",
-    "char_length", "substr", "substring", "replace", "concat", "group_concat", "string_agg",
-    "date", "time", "datetime", "timestamp", "strftime", "julianday", "unixepoch", "now", "year",
-    "month", "day", "date_trunc", "gen_random_uuid",
-];
 /// Schemas that hold a database's ordinary tables.
 const SCHEMAS: [&str; 4] = ["main", "public", "dbo", "information_schema"];
+/// Words that compare a text with a pattern.
+const PATTERNS: [&str; 7] = ["in", "like", "ilike", "between", "glob", "regexp", "rlike"];
 
-/// Reads a statement token by token. A method returns `None` where the statement is another than
-/// the one that it reads.
+/// Reads a statement token by token, and never goes back. A method returns `None` where the
+/// statement is another than the one that it reads.
 pub(super) struct StatementReader<'t> {
-    tokens: std::iter::Peekable<std::vec::IntoIter<Token<'t>>>,
+    tokens: Vec<Token<'t>>,
+    at: usize,
     depth: usize,
     /// Whether an expression may read other tables.
     pub(super) may_select: bool,
+    obstacle: Option<Obstacle<'t>>,
 }
 
 impl<'t> StatementReader<'t> {
-    pub(super) fn new(text: &'t str) -> Option<Self> {
-        let tokens = tokens(text)?.into_iter().peekable();
-        Some(Self { tokens, depth: 0, may_select: false })
+    pub(super) fn new(text: &'t str) -> Result<Self, Obstacle<'t>> {
+        let tokens = tokens(text).map_err(Obstacle::Ambiguity)?;
+        Ok(Self { tokens, at: 0, depth: 0, may_select: false, obstacle: None })
+    }
+
+    /// What the reader could not read.
+    pub(super) fn obstacle(&self) -> Obstacle<'t> {
+        self.obstacle.unwrap_or_else(|| self.peek(0).map_or(Obstacle::End, Obstacle::Token))
+    }
+
+    /// Notes what cannot be read.
+    pub(super) fn refuse<T>(&mut self, obstacle: Obstacle<'t>) -> Option<T> {
+        self.obstacle.get_or_insert(obstacle);
+        None
+    }
+
+    pub(super) fn peek(&self, ahead: usize) -> Option<Token<'t>> {
+        self.tokens.get(self.at.checked_add(ahead)?).copied()
+    }
+
+    fn next_if(&mut self, fits: impl FnOnce(&Token<'t>) -> bool) -> Option<Token<'t>> {
+        let token = self.peek(0).filter(fits)?;
+        self.at = self.at.saturating_add(1);
+        Some(token)
     }
 
     /// Takes a keyword, if it is next.
     pub(super) fn takes(&mut self, keyword: &str) -> bool {
-        let is = |token: &Token<'_>| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case(keyword));
-        self.tokens.next_if(is).is_some()
+        self.next_if(|token| is_word(*token, keyword)).is_some()
     }
 
     /// Takes one of these keywords, if it is next.
@@ -54,23 +72,43 @@ impl<'t> StatementReader<'t> {
         keywords.iter().all(|keyword| self.takes(keyword)).then_some(())
     }
 
+    /// Whether one of these keywords stands so many tokens ahead.
+    pub(super) fn is_keyword(&self, ahead: usize, keywords: &[&str]) -> bool {
+        let next = self.peek(ahead);
+        next.is_some_and(|next| keywords.iter().any(|keyword| is_word(next, keyword)))
+    }
+
     /// Takes a symbol, if it is next.
     pub(super) fn takes_symbol(&mut self, symbol: &'static str) -> bool {
-        self.tokens.next_if_eq(&Token::Symbol(symbol)).is_some()
+        self.next_if(|token| *token == Token::Symbol(symbol)).is_some()
     }
 
     pub(super) fn symbol(&mut self, symbol: &'static str) -> Option<()> {
         self.takes_symbol(symbol).then_some(())
     }
 
-    pub(super) fn is_next(&mut self, token: Token<'_>) -> bool {
-        self.tokens.peek().is_some_and(|next| *next == token)
+    /// Whether this symbol stands so many tokens ahead.
+    pub(super) fn is_symbol(&self, ahead: usize, symbol: &str) -> bool {
+        self.peek(ahead) == Some(Token::Symbol(symbol))
+    }
+
+    pub(super) fn takes_text(&mut self) -> Option<&'t str> {
+        match self.next_if(|token| matches!(token, Token::Text(_)))? {
+            Token::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn takes_number(&mut self) -> bool {
+        self.next_if(|token| *token == Token::Number).is_some()
     }
 
     /// Whether the statement ends here, perhaps with a `;`.
     pub(super) fn ends(&mut self) -> Option<()> {
-        self.takes_symbol(";");
-        self.tokens.next().is_none().then_some(())
+        if self.takes_symbol(";") && self.peek(0).is_some() {
+            return self.refuse(Obstacle::SecondStatement);
+        }
+        self.peek(0).is_none().then_some(())
     }
 
     /// A literal: a text, a number or a placeholder.
@@ -81,16 +119,16 @@ impl<'t> StatementReader<'t> {
         if self.takes_any(&["null", "true", "false"]) {
             return Some(());
         }
-        self.tokens.next_if(|token| matches!(token, Token::Text | Token::Number)).map(drop)
+        self.next_if(|token| matches!(token, Token::Text(_) | Token::Number)).map(drop)
     }
 
     /// A name, if one is next.
     pub(super) fn takes_name(&mut self) -> Option<&'t str> {
         let names = |token: &Token<'_>| match token {
-            Token::Word(word) => !RESERVED.iter().any(|one| word.eq_ignore_ascii_case(one)),
+            Token::Word(word) => !is_one_of(word, &RESERVED),
             token => matches!(token, Token::Quoted(_)),
         };
-        match self.tokens.next_if(names)? {
+        match self.next_if(names)? {
             Token::Word(name) | Token::Quoted(name) => Some(name),
             _ => None,
         }
@@ -99,13 +137,24 @@ impl<'t> StatementReader<'t> {
     /// The name of a table, perhaps after that of an ordinary schema. A database may read a name
     /// with other marks in it as a file.
     pub(super) fn table(&mut self) -> Option<&'t str> {
+        if matches!(self.peek(0), Some(Token::Text(_))) {
+            return self.refuse(Obstacle::ForeignTable);
+        }
         let mut name = self.takes_name()?;
-        if SCHEMAS.iter().any(|schema| name.eq_ignore_ascii_case(schema)) && self.takes_symbol(".")
-        {
+        if self.is_symbol(0, ".") {
+            if !is_one_of(name, &SCHEMAS) {
+                return self.refuse(Obstacle::ForeignTable);
+            }
+            self.symbol(".")?;
             name = self.takes_name()?;
         }
-        let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ');
-        name.chars().all(plain).then_some(name)
+        self.plain(name)
+    }
+
+    /// The name, unless a database may read it as a file.
+    pub(super) fn plain(&mut self, name: &'t str) -> Option<&'t str> {
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ');
+        if name.chars().all(is_plain) { Some(name) } else { self.refuse(Obstacle::ForeignTable) }
     }
 
     /// A list in parentheses.
@@ -126,7 +175,10 @@ impl<'t> StatementReader<'t> {
 
     /// Reads one level deeper.
     pub(super) fn nested(&mut self, read: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
-        self.depth = self.depth.checked_add(1).filter(|depth| *depth <= MAX_DEPTH)?;
+        self.depth = self.depth.saturating_add(1);
+        if self.depth > MAX_DEPTH {
+            return self.refuse(Obstacle::Depth);
+        }
         read(self)?;
         self.depth = self.depth.saturating_sub(1);
         Some(())
@@ -146,9 +198,29 @@ impl<'t> StatementReader<'t> {
     /// `in`, `between` and `is` are followed by what an operand is: a list, two values that `and`
     /// joins, null.
     fn takes_operator(&mut self) -> bool {
+        if self.takes("is") {
+            self.takes("not");
+            return !self.takes("distinct") || self.takes("from");
+        }
+        if self.takes("not") {
+            return self.takes_pattern();
+        }
+        if self.takes_symbol("!") || self.is_symbol(0, "~") {
+            let is_match = self.takes_symbol("~");
+            self.takes_symbol("*");
+            return is_match;
+        }
         self.takes_comparison()
-            || ["+", "-", "*", "/", "%", "||"].iter().any(|one| self.takes_symbol(one))
-            || self.takes_any(&["and", "or", "is", "in", "like", "between", "not"])
+            || ["+", "-", "*", "/", "%", "||", "->", "->>"].iter().any(|one| self.takes_symbol(one))
+            || self.takes_any(&["and", "or"])
+            || self.takes_pattern()
+    }
+
+    fn takes_pattern(&mut self) -> bool {
+        if self.is_keyword(0, &["similar"]) && self.is_keyword(1, &["to"]) {
+            return self.keywords(&["similar", "to"]).is_some();
+        }
+        self.takes_any(&PATTERNS)
     }
 
     pub(super) fn takes_comparison(&mut self) -> bool {
@@ -156,38 +228,106 @@ impl<'t> StatementReader<'t> {
     }
 
     pub(super) fn operand(&mut self) -> Option<()> {
-        while self.takes_any(&["not", "in", "like", "between"]) {}
-        if self.is_next(Token::Symbol("(")) {
-            return self.nested(Self::group);
+        while self.takes("not") {}
+        self.bare_operand()?;
+        loop {
+            if self.takes_symbol("::") {
+                self.simple_type()?;
+            } else if self.is_keyword(0, &["at"]) && self.is_keyword(1, &["time"]) {
+                self.keywords(&["at", "time", "zone"])?;
+                self.bare_operand()?;
+            } else if self.takes("collate") {
+                self.takes_name()?;
+            } else if self.takes("escape") {
+                self.literal()?;
+            } else if !self.takes_any(&["isnull", "notnull"]) {
+                return Some(());
+            }
         }
-        if self.takes("exists") {
+    }
+
+    fn bare_operand(&mut self) -> Option<()> {
+        let sign = self.is_symbol(0, "-") || self.is_symbol(0, "+");
+        if sign && self.is_symbol(1, "(") {
+            self.at = self.at.saturating_add(1);
+        }
+        // `= any (select …)`, `exists (select …)`.
+        self.takes_any(&["exists", "any", "all", "some"]);
+        if self.is_symbol(0, "(") {
             return self.nested(Self::group);
         }
         if self.takes("case") {
             return self.nested(Self::case);
         }
-        let sign = self.takes_symbol("-") || self.takes_symbol("+");
-        if sign && self.is_next(Token::Symbol("(")) {
-            return self.nested(Self::group);
-        }
         if self.literal().is_some() {
             return Some(());
         }
+        // `left` and `right` are functions as well as sides of a join.
+        for name in ["left", "right"] {
+            if self.is_keyword(0, &[name]) && self.is_symbol(1, "(") {
+                self.takes(name);
+                return self.nested(|reader| reader.call(name));
+            }
+        }
         let name = self.takes_name()?;
         if self.takes_symbol(".") {
-            return if self.takes_symbol("*") { Some(()) } else { self.takes_name().map(drop) };
+            return self.rest_of_name();
         }
-        if self.is_next(Token::Symbol("(")) {
-            let is_cast = name.eq_ignore_ascii_case("cast");
-            return self.nested(|reader| if is_cast { reader.cast() } else { reader.call(name) });
+        if self.takes_typed_literal(name)? {
+            return Some(());
+        }
+        if self.is_symbol(0, "(") {
+            return self.nested(|reader| reader.call(name));
         }
         Some(())
     }
 
+    /// What follows the dot in `table.column`.
+    fn rest_of_name(&mut self) -> Option<()> {
+        loop {
+            if self.takes_symbol("*") {
+                return Some(());
+            }
+            self.takes_name()?;
+            if !self.takes_symbol(".") {
+                return Some(());
+            }
+        }
+    }
+
+    /// The rest of a literal whose type is named before it: `date '2026-03-01'`, `interval '7 days'`.
+    pub(super) fn takes_typed_literal(&mut self, name: &str) -> Option<bool> {
+        const TIMES: [&str; 5] = ["date", "time", "timestamp", "timestamptz", "datetime"];
+        if name.eq_ignore_ascii_case("interval") {
+            let sign = usize::from(self.is_symbol(0, "-"));
+            if !matches!(self.peek(sign), Some(Token::Text(_) | Token::Number)) {
+                if !self.is_symbol(0, "(") {
+                    return Some(false);
+                }
+                self.nested(Self::group)?;
+            } else {
+                self.literal()?;
+            }
+            if self.takes_any(UNITS) && self.takes("to") {
+                self.takes_any(UNITS).then_some(())?;
+            }
+            return Some(true);
+        }
+        if !is_one_of(name, &TIMES) {
+            return Some(false);
+        }
+        if self.is_keyword(0, &["with", "without"]) && self.is_keyword(1, &["time"]) {
+            self.takes_any(&["with", "without"]);
+            self.keywords(&["time", "zone"])?;
+            return self.takes_text().map(|_| true);
+        }
+        Some(self.takes_text().is_some())
+    }
+
     fn group(&mut self) -> Option<()> {
         self.symbol("(")?;
-        if self.takes("select") {
-            self.selection()?;
+        if self.is_query() {
+            self.query()?;
         } else {
             self.list(Self::expression)?;
         }
@@ -213,46 +353,144 @@ impl<'t> StatementReader<'t> {
         self.keywords(&["end"])
     }
 
-    fn cast(&mut self) -> Option<()> {
+    /// The call of a function that only computes.
+    fn call(&mut self, name: &'t str) -> Option<()> {
+        if is_one_of(name, &["cast", "try_cast"]) {
+            self.symbol("(")?;
+            self.expression()?;
+            self.keywords(&["as"])?;
+            self.simple_type()?;
+            while self.takes_name().is_some() {}
+            return self.symbol(")");
+        }
+        let parts_by_keyword = is_one_of(name, KEYWORD_FUNCTIONS);
+        if !parts_by_keyword && !is_one_of(name, FUNCTIONS) {
+            return self.refuse(Obstacle::Function(name));
+        }
         self.symbol("(")?;
-        self.expression()?;
-        self.keywords(&["as"])?;
-        self.data_type()?;
-        self.symbol(")")
+        self.takes_any(&["distinct", "all"]);
+        if parts_by_keyword {
+            self.takes_any(&["leading", "trailing", "both"]);
+        }
+        let is_source_first = parts_by_keyword && self.is_keyword(0, &["from"]);
+        if !self.takes_symbol("*") && !self.is_symbol(0, ")") && !is_source_first {
+            self.list(Self::expression)?;
+        }
+        while parts_by_keyword && self.takes_any(&["from", "for"]) {
+            self.expression()?;
+        }
+        self.order()?;
+        if self.takes("separator") {
+            self.literal()?;
+        }
+        self.symbol(")")?;
+        self.rest_of_call()
     }
 
-    /// The call of a function that only computes.
-    fn call(&mut self, name: &str) -> Option<()> {
-        FUNCTIONS.iter().find(|one| name.eq_ignore_ascii_case(one))?;
+    /// What may follow the call of an aggregate or a window function.
+    fn rest_of_call(&mut self) -> Option<()> {
+        if self.is_keyword(0, &["within"]) && self.is_keyword(1, &["group"]) {
+            self.keywords(&["within", "group"])?;
+            self.symbol("(")?;
+            self.order()?;
+            self.symbol(")")?;
+        }
+        if self.is_keyword(0, &["filter"]) && self.is_symbol(1, "(") {
+            self.takes("filter");
+            self.symbol("(")?;
+            self.keywords(&["where"])?;
+            self.expression()?;
+            self.symbol(")")?;
+        }
+        if self.is_keyword(1, &["nulls"]) && self.takes_any(&["ignore", "respect"]) {
+            self.keywords(&["nulls"])?;
+        }
+        if self.takes("over") {
+            return if self.is_symbol(0, "(") {
+                self.window()
+            } else {
+                self.takes_name().map(drop)
+            };
+        }
+        Some(())
+    }
+
+    /// A window: `(partition by … order by … rows …)`.
+    pub(super) fn window(&mut self) -> Option<()> {
+        const PARTS: [&str; 5] = ["partition", "order", "rows", "range", "groups"];
         self.symbol("(")?;
-        self.takes("distinct");
-        if !self.takes_symbol("*") && !self.is_next(Token::Symbol(")")) {
+        if !self.is_keyword(0, &PARTS) {
+            self.takes_name();
+        }
+        if self.takes("partition") {
+            self.keywords(&["by"])?;
             self.list(Self::expression)?;
+        }
+        self.order()?;
+        if self.takes_any(&["rows", "range", "groups"]) {
+            let has_two_ends = self.takes("between");
+            self.frame_bound()?;
+            if has_two_ends {
+                self.keywords(&["and"])?;
+                self.frame_bound()?;
+            }
         }
         self.symbol(")")
     }
 
-    /// The words of a type, perhaps with its length or its values.
+    fn frame_bound(&mut self) -> Option<()> {
+        if self.takes("current") {
+            return self.keywords(&["row"]);
+        }
+        if !self.takes("unbounded") {
+            self.operand()?;
+        }
+        self.takes_any(&["preceding", "following"]).then_some(())
+    }
+
+    /// A type of one word, or one of the well-known ones of several, perhaps with its length.
+    fn simple_type(&mut self) -> Option<()> {
+        let name = self.takes_name()?;
+        if name.eq_ignore_ascii_case("double") {
+            self.takes("precision");
+        } else if name.eq_ignore_ascii_case("character") {
+            self.takes("varying");
+        }
+        if self.is_symbol(0, "(") {
+            self.parenthesized(|reader| reader.takes_number().then_some(()))?;
+        }
+        if self.is_keyword(0, &["with", "without"]) && self.is_keyword(1, &["time"]) {
+            self.takes_any(&["with", "without"]);
+            self.keywords(&["time", "zone"])?;
+        }
+        Some(())
+    }
+
+    /// The words of the type of a column, perhaps with its length or its values.
     pub(super) fn data_type(&mut self) -> Option<()> {
         const CONSTRAINTS: [&str; 9] = [
             "primary", "unique", "check", "references", "collate", "constraint", "null",
             "autoincrement", "auto_increment",
         ];
-        while !self.is_next_any(&CONSTRAINTS) {
+        while !self.is_keyword(0, &CONSTRAINTS) {
             let Some(word) = self.takes_name() else { break };
-            if self.is_next(Token::Symbol("(")) {
-                let has_texts = ["enum", "set"].iter().any(|one| word.eq_ignore_ascii_case(one));
+            if self.is_symbol(0, "(") {
+                let has_texts = is_one_of(word, &["enum", "set"]);
                 self.parenthesized(|reader| match has_texts {
                     true => reader.literal(),
-                    false => reader.tokens.next_if_eq(&Token::Number).map(drop),
+                    false => reader.takes_number().then_some(()),
                 })?;
             }
         }
         Some(())
     }
+}
 
-    fn is_next_any(&mut self, keywords: &[&str]) -> bool {
-        let Some(Token::Word(word)) = self.tokens.peek() else { return false };
-        keywords.iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
-    }
+fn is_word(token: Token<'_>, keyword: &str) -> bool {
+    matches!(token, Token::Word(word) if word.eq_ignore_ascii_case(keyword))
+}
+
+/// Whether a word is one of these, whatever its case.
+pub(super) fn is_one_of(word: &str, known: &[&str]) -> bool {
+    known.iter().any(|one| word.eq_ignore_ascii_case(one))
 }

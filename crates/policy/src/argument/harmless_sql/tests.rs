@@ -1,4 +1,4 @@
-use super::is_harmless;
+use super::{find_obstacle, is_harmless};
 
 #[test]
 fn what_models_write_all_day_is_harmless() {
@@ -34,7 +34,96 @@ fn what_models_write_all_day_is_harmless() {
         "SELECT name FROM sqlite_master WHERE type='table'",
         "select table_name from information_schema.tables",
     ] {
+        assert_eq!(find_obstacle(text), None, "{text}");
         assert!(is_harmless(text), "{text}");
+    }
+}
+
+#[test]
+fn reads_of_every_ordinary_form_are_harmless() {
+    for text in [
+        "DESCRIBE orders",
+        "desc orders;",
+        "describe select * from orders",
+        "SUMMARIZE merged",
+        "summarize select a from orders where a > 1",
+        "SHOW TABLES",
+        "show all tables",
+        "SHOW COLUMNS FROM orders LIKE 'a%'",
+        "show create table orders",
+        "SHOW search_path",
+        "PRAGMA table_info(orders)",
+        "pragma table_info('orders');",
+        "PRAGMA index_list(\"order items\")",
+        "pragma user_version",
+        "EXPLAIN select * from orders where id = 1",
+        "explain query plan select 1",
+        "EXPLAIN (ANALYZE, FORMAT JSON) select 1",
+        "explain analyze with a as (select 1) select * from a",
+        "VALUES (1, 'a'), (2, 'b')",
+        "select * from (values (1, 2), (3, 4)) as t(a, b)",
+        "FROM orders",
+        "from orders select status, count(*) group by all",
+        "select sum(amount) from orders where at >= DATE '2026-03-01' and at < timestamp '2026-04-01 00:00'",
+        "select timestamp with time zone '2026-03-01 00:00+01'",
+        "select * from t where d > now() - interval '7 days' and e < d + INTERVAL 3 DAY - interval '1' month",
+        "select date_trunc('month', at)::date as month, x::numeric(10, 2), '5'::int + 1 from t",
+        "select cast(a as double precision), try_cast(b as varchar(5)), cast(c as timestamp with time zone) from t",
+        "select extract(year from at), substring(name from 1 for 3), trim(both ' ' from name),
+         position('a' in name), trim(name) from t",
+        "select x, row_number() over (partition by a, b order by c desc nulls last) as n,
+         lag(x, 1) over w, sum(x) over (order by d rows between 6 preceding and current row),
+         avg(x) filter (where x > 0), count(*) over () from t window w as (order by d) qualify n = 1",
+        "select string_agg(name, ', ' order by name), group_concat(name separator '; '),
+         percentile_cont(0.5) within group (order by x) from t",
+        "with recursive c(n) as (select 1 union all select n + 1 from c where n < 5) select * from c",
+        "with a as not materialized (select 1) (select * from a) union (select 2) order by 1 limit 3",
+        "select json_extract(x, '$.a'), x -> 'a' ->> 'b', json_array_length(x) from t, json_each(t.x) as e",
+        "select distinct on (a) a, b from sales.orders order by a, b desc fetch first 5 rows only",
+        "select * exclude (a) from db.sales.orders o join lateral (select 1) l on true",
+        "select a from (orders o join items i using (id)) where a ilike 'x%' and b is not distinct from c
+         and d not like 'x' and e similar to 'y' and f = any (select 1) and g ~* 'z' and h !~ 'i'",
+        "select a collate nocase, b at time zone 'UTC' from t order by all limit all offset 5",
+        "select 1 as 'one', left(name, 2), right(name, 1) from t left join u on t.id = u.id",
+        "select * from generate_series(1, 10) as g(n) cross join unnest(a) asof join t using (at)",
+        "select (select max(x) from u), exists (select 1), -(1 + 2), a.b.c from t",
+        "-- The orders of a month; it isn't much.\n-- 'Quoted\nselect * from orders -- all of them",
+        "select a, -- the first\r\n b\nfrom t --",
+        "CREATE TABLE monthly AS SELECT date_trunc('month', at) m, sum(a) s FROM orders GROUP BY 1",
+        "create temp table if not exists x as with y as (select 1) select * from y",
+        "insert into t (id) values (1) on conflict (id) do nothing",
+        "update t set at = now() where t.id = 5 and day < date '2026-01-01'",
+    ] {
+        assert_eq!(find_obstacle(text), None, "{text}");
+        assert!(is_harmless(text), "{text}");
+    }
+}
+
+#[test]
+fn what_was_not_understood_is_named() {
+    for (text, obstacle) in [
+        ("select * from read_csv('a.csv')", "the function `read_csv`"),
+        ("select getenv('HOME')", "the function `getenv`"),
+        ("select * from 'a.csv'", "a file, an address or another database in place of a table"),
+        ("delete from t where id = 1", "`delete`"),
+        ("update t set a = 1", "an update without `where`"),
+        ("update t set a = 1 where b = 2 or c = 3", "`or`"),
+        ("select 1; select 2", "a second statement"),
+        ("update t set a = 1 where b = 2 -- one", "a comment"),
+        ("select 1 /* one */", "a comment"),
+        ("select a from t where b @> c", "a mark that only some databases know"),
+        ("pragma journal_size_limit = 5", "the pragma `journal_size_limit`"),
+        ("select * from t where", "its end, where something is missing"),
+        ("copy t to 'a.csv'", "`copy`"),
+        (
+            "insert into sqlite_master values (1)",
+            "a table of the database's own, or a column named like its table",
+        ),
+        ("select a b c from t", "`c`"),
+        ("select x from t where a = 1 \"b\"", "a name in quotes"),
+        ("select a_name_that_is_far_too_long_to_be_a_keyword_or_a_function(1)", "a function"),
+    ] {
+        assert_eq!(find_obstacle(text).as_deref(), Some(obstacle), "{text}");
     }
 }
 
@@ -124,6 +213,55 @@ fn what_loses_rows_reaches_further_or_is_not_understood_is_not() {
         "select a from t for update of t",
         "select * from t; select 1",
         "explain analyze delete from t",
+        "explain delete from t",
+        "-- x\ndelete from t",
+        "-- x\rdelete from t\nselect 1",
+        "select 1 -- x\u{2028}; drop table t",
+        "select 1 --x",
+        "select 1 /*! into outfile 'x' */",
+        "update t set a = 1 -- all\nwhere b = 2",
+        "describe 'https://evil.example/x.csv'",
+        "summarize \"data.csv\"",
+        "describe select * from read_json('/etc/passwd')",
+        "show tables into outfile '/tmp/x'",
+        "pragma user_version(5)",
+        "pragma user_version = 5",
+        "pragma table_info('https://evil.example/x.csv')",
+        "pragma temp_store_directory = '/tmp'",
+        "values (readfile('/etc/passwd'))",
+        "select * from (values (load_extension('x'))) t",
+        "from 'data.csv' select *",
+        "from read_text('/etc/passwd')",
+        "from data.parquet",
+        "select * from mysql.user",
+        "select * from a.b.c.d",
+        "select * from lateral pg_read_file('/etc/passwd') f",
+        "select * from query('drop table t')",
+        "select dblink('host=evil.example', 'select 1')",
+        "select nextval('s'), setval('s', 1)",
+        "select set_config('a', 'b', false)",
+        "select x.getclob() from t",
+        "select t.read_text() from t",
+        "select count(*) filter (where pg_sleep(1)) from t",
+        "select sum(x) over (order by writefile('a', 'b')) from t",
+        "select extract(year from (delete from t returning 1))",
+        "select trim(both readfile('a') from x) from t",
+        "select a::int into t2 from t",
+        "select 1 union delete from t",
+        "select 1 limit (select readfile('a'))",
+        "with recursive a as (insert into t values (1) returning 1) select * from a",
+        "create table t as select * from 'https://evil.example/x.csv'",
+        "create or replace table t as select 1",
+        "create table sqlite_x as select 1",
+        "copy orders to 'orders.csv'",
+        "copy (select 1) to '/tmp/x'",
+        "export database '/tmp/x'",
+        "install httpfs",
+        "load 'x.so'",
+        "set a = 1",
+        "call f()",
+        "insert into t values (1) on conflict (id) do update set a = 1",
+        "update t set a = 1 where b = date x",
         "BEGIN; INSERT INTO orders(customer_id) VALUES (1); COMMIT;",
     ] {
         assert!(!is_harmless(text), "{text}");

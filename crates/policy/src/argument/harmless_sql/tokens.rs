@@ -10,46 +10,99 @@ pub(super) enum Token<'t> {
     Word(&'t str),
     /// A name in quotes, without them.
     Quoted(&'t str),
-    /// A text in quotes.
-    Text,
+    /// A text in quotes, without them.
+    Text(&'t str),
     /// A number, or a placeholder for a value that is given beside the statement.
     Number,
     /// An operator or a mark of punctuation.
     Symbol(&'t str),
 }
 
-/// The tokens; `None` if a database may read them in another way: comments, quotes after a
-/// backslash, texts with a prefix, and marks that only some databases know.
-pub(super) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
+/// What databases may read in different ways, as a phrase.
+pub(super) type Ambiguity = &'static str;
+
+const COMMENT: Ambiguity = "a comment";
+const MARK: Ambiguity = "a mark that only some databases know";
+const QUOTE: Ambiguity = "a quote after a backslash, or one that is not closed";
+const PREFIX: Ambiguity = "a quote directly behind a word";
+const NUMBER: Ambiguity = "a number that goes on as a word";
+
+/// The tokens, or what a database may read in another way: comments, quotes after a backslash,
+/// texts with a prefix, and marks that only some databases know.
+pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Ambiguity> {
     let mut rest = text.char_indices().peekable();
     let mut found = Vec::new();
     while let Some((start, first)) = rest.next() {
         let token = match first {
             ' ' | '\t' | '\n' | '\r' => continue,
-            '\'' => quoted(text, &mut rest, first).map(|_| Token::Text)?,
-            '"' | '`' => Token::Quoted(quoted(text, &mut rest, first)?),
+            '\'' => Token::Text(quoted(text, &mut rest, first).ok_or(QUOTE)?),
+            '"' | '`' => Token::Quoted(quoted(text, &mut rest, first).ok_or(QUOTE)?),
             '_' | 'a'..='z' | 'A'..='Z' => Token::Word(word(text, &mut rest, start)?),
             letter if letter.is_alphabetic() => Token::Word(word(text, &mut rest, start)?),
-            '0'..='9' => number(&mut rest)?,
+            '0'..='9' => number(&mut rest).ok_or(NUMBER)?,
             '?' => Token::Number,
+            ':' if rest.next_if(|(_, c)| *c == ':').is_some() => {
+                Token::Symbol(since(text, &mut rest, start).ok_or(MARK)?)
+            }
             ':' | '$' => {
-                take_while(text, &mut rest, is_word)?.chars().next()?;
+                let name = take_while(text, &mut rest, is_word).unwrap_or_default();
+                if name.is_empty() {
+                    return Err(MARK);
+                }
                 Token::Number
             }
-            '-' if next_is(&mut rest, '-') => return None,
-            '/' if next_is(&mut rest, '*') => return None,
+            '-' if next_is(&mut rest, '-') => {
+                // If somebody joins the lines, a comment swallows the rest: `where`, of a change.
+                let is_read = found.first().is_none_or(|first| is_read_start(*first));
+                if !is_read || !skips_line_comment(&mut rest) {
+                    return Err(COMMENT);
+                }
+                continue;
+            }
+            '/' if next_is(&mut rest, '*') => return Err(COMMENT),
+            // The members of JSON: `->` and `->>`.
+            '-' if next_is(&mut rest, '>') => {
+                take_while(text, &mut rest, |c| c == '>');
+                Token::Symbol(since(text, &mut rest, start).ok_or(MARK)?)
+            }
             '<' | '>' | '!' | '=' | '|' => {
-                take_while(text, &mut rest, |c| matches!(c, '<' | '>' | '=' | '|'))?;
-                Token::Symbol(since(text, &mut rest, start)?)
+                take_while(text, &mut rest, |c| matches!(c, '<' | '>' | '=' | '|'));
+                Token::Symbol(since(text, &mut rest, start).ok_or(MARK)?)
             }
-            '(' | ')' | ',' | '.' | ';' | '*' | '+' | '-' | '/' | '%' => {
-                Token::Symbol(since(text, &mut rest, start)?)
+            '(' | ')' | ',' | '.' | ';' | '*' | '+' | '-' | '/' | '%' | '~' => {
+                Token::Symbol(since(text, &mut rest, start).ok_or(MARK)?)
             }
-            _ => return None,
+            _ => return Err(MARK),
         };
         found.push(token);
     }
-    Some(found)
+    Ok(found)
+}
+
+/// Whether a statement that begins with this token only reads, if it is harmless at all.
+fn is_read_start(first: Token<'_>) -> bool {
+    const READS: [&str; 9] =
+        ["select", "with", "values", "from", "describe", "desc", "summarize", "show", "explain"];
+    matches!(first, Token::Word(word) if READS.iter().any(|one| word.eq_ignore_ascii_case(one)))
+}
+
+/// Skips a comment to the end of the line, behind its first dash. Databases agree on it if a blank
+/// follows the dashes and nothing in it could be read as the end of a line.
+fn skips_line_comment(rest: &mut Rest<'_>) -> bool {
+    rest.next();
+    if !rest.peek().is_none_or(|(_, c)| matches!(c, ' ' | '\n')) {
+        return false;
+    }
+    loop {
+        match rest.next() {
+            None | Some((_, '\n')) => return true,
+            Some((_, '\t')) => {}
+            Some((_, '\r')) if next_is(rest, '\n') => {}
+            Some((_, '\u{2028}' | '\u{2029}')) => return false,
+            Some((_, c)) if c.is_control() => return false,
+            Some(_) => {}
+        }
+    }
 }
 
 type Rest<'t> = Peekable<CharIndices<'t>>;
@@ -92,10 +145,12 @@ fn quoted<'t>(text: &'t str, rest: &mut Rest<'_>, quote: char) -> Option<&'t str
 }
 
 /// A word. A quote directly behind it makes it the prefix of a text.
-fn word<'t>(text: &'t str, rest: &mut Rest<'_>, start: usize) -> Option<&'t str> {
-    take_while(text, rest, is_word)?;
-    let prefixes = rest.peek().is_some_and(|(_, c)| matches!(c, '\'' | '"' | '`' | '$' | '&'));
-    if prefixes { None } else { since(text, rest, start) }
+fn word<'t>(text: &'t str, rest: &mut Rest<'_>, start: usize) -> Result<&'t str, Ambiguity> {
+    take_while(text, rest, is_word);
+    match rest.peek() {
+        Some((_, '\'' | '"' | '`' | '$' | '&')) => Err(PREFIX),
+        _ => since(text, rest, start).ok_or(MARK),
+    }
 }
 
 fn number<'t>(rest: &mut Rest<'_>) -> Option<Token<'t>> {
