@@ -28,6 +28,7 @@
 //! # }
 //! ```
 
+mod abort_on_drop;
 mod call_result;
 mod child;
 mod child_config;
@@ -46,6 +47,7 @@ pub mod mcp;
 #[cfg(feature = "memory")]
 pub mod memory;
 pub mod oauth;
+mod placeholder;
 pub mod precondition;
 pub mod process;
 mod progress_messages;

@@ -19,7 +19,6 @@ use super::notification::LogLevel;
 use super::reconnect_backoff::ReconnectBackoff;
 use super::server_list::ServerList;
 use super::token_bucket::TokenBucket;
-use crate::child_config::{ChildConfinement, StdioConfig};
 use crate::confine::{CoverRefreshError, EnforcedConfinement, Protection};
 
 /// The generation of the next connection. It is unique in the process, so that a call bound to the connection whose
@@ -44,19 +43,10 @@ pub struct Upstream {
 #[derive(Default)]
 struct State {
     connection: Option<Arc<Connection>>,
-    was_connected: bool,
     backoff: ReconnectBackoff,
     preferences: ConnectionPreferences,
     /// Files that are denied to the child beside those of the configuration.
     denied: BTreeSet<PathBuf>,
-}
-
-/// The confinement of a local server; `None` without one and over HTTP.
-fn confinement_of(config: &UpstreamConfig) -> Option<ChildConfinement> {
-    match &config.endpoint {
-        Endpoint::Stdio(StdioConfig { confinement, .. }) => confinement.clone(),
-        Endpoint::Http(_) => None,
-    }
 }
 
 impl Upstream {
@@ -126,7 +116,6 @@ impl Upstream {
             Ok(connection) => {
                 let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
                 let connection = Arc::new(connection.with_generation(generation));
-                state.was_connected = true;
                 state.connection = Some(Arc::clone(&connection));
                 state.preferences.apply(&connection);
                 Ok(connection)
@@ -288,20 +277,16 @@ impl Upstream {
         }
     }
 
-    /// Whether it has never been connected and nobody is connecting it now.
-    #[must_use]
-    pub fn is_unused(&self) -> bool {
-        self.connecting.try_lock().is_ok() && !self.state().was_connected
-    }
-
     /// Whether the server has reported a change of the list since it was last requested, or is not connected.
-    pub async fn is_stale(&self, list: ServerList) -> bool {
+    #[must_use]
+    pub fn is_stale(&self, list: ServerList) -> bool {
         self.live_connection().is_none_or(|live| live.is_stale(list))
     }
 
     /// Whether the tools may have changed: the server has reported a change, is not connected, or has not listed them
     /// on this connection.
-    pub async fn tools_stale(&self) -> bool {
+    #[must_use]
+    pub fn tools_stale(&self) -> bool {
         self.live_connection().is_none_or(|live| live.tools_stale() || !live.tools_listed())
     }
 
@@ -331,7 +316,7 @@ impl Upstream {
             return Ok(());
         }
         let Some((confined, child)) =
-            confinement_of(&self.current_config()).zip(connection.child().cloned())
+            self.current_config().confinement().cloned().zip(connection.child().cloned())
         else {
             return Err(CoverRefreshError::NoMounts);
         };
@@ -346,7 +331,7 @@ impl Upstream {
     /// The configuration of the next connection: with all files that are denied by now.
     fn current_config(&self) -> Arc<UpstreamConfig> {
         let state = self.state();
-        let confined = confinement_of(&self.config);
+        let confined = self.config.confinement().cloned();
         let Some(mut confined) = confined.filter(|_| !state.denied.is_empty()) else {
             return Arc::clone(&self.config);
         };
@@ -359,7 +344,8 @@ impl Upstream {
     }
 
     /// Why the last connection ended by itself; `None` while it lives and if there is none.
-    pub async fn end_reason(&self) -> Option<McpError> {
+    #[must_use]
+    pub fn end_reason(&self) -> Option<McpError> {
         self.state().connection.as_ref().and_then(|live| live.close_reason())
     }
 

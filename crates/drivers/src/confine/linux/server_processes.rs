@@ -6,11 +6,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
 use rustix::io::Errno;
+use rustix::process::Pid;
 
 use crate::confine::CoverRefreshError;
-
-/// How much of an environment is searched.
-const MAX_ENVIRONMENT_BYTES: u64 = 256 * 1024;
+use crate::descendants::has_variable;
 
 /// What `/proc/PID/stat` says of a process.
 struct ProcessStat {
@@ -101,12 +100,8 @@ fn list() -> Result<BTreeMap<u32, ProcessStat>, CoverRefreshError> {
 }
 
 fn has_marker(process: u32, child: KnownChild<'_>) -> bool {
-    use std::io::Read as _;
-    let Some(marker) = child.marker else { return false };
-    let mut environment = Vec::new();
-    let read = fs::File::open(format!("/proc/{process}/environ"))
-        .and_then(|file| file.take(MAX_ENVIRONMENT_BYTES).read_to_end(&mut environment));
-    read.is_ok() && environment.split(|byte| *byte == 0).any(|one| one == marker.as_bytes())
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    process.zip(child.marker).is_some_and(|(process, marker)| has_variable(process, marker))
 }
 
 /// The identity of this process's mount namespace.
