@@ -31,7 +31,7 @@ pub(super) fn run(named: Option<PathBuf>) -> Result<Exit, Failure> {
         ))?;
         return Ok(Exit::Ok);
     };
-    let gateway = GatewayConnections::open(Some(&file))?;
+    let gateway = GatewayConnections::open(&file)?;
     let mut steps: Vec<NextStep> = Vec::new();
     let mut out = String::new();
     out.push_str(&server_rows(&gateway.config, &mut steps));
