@@ -18,7 +18,7 @@ use serde_json::Value;
 use xshell::Shell;
 
 use crate::child;
-use crate::install::{self, InstallOutcome};
+use crate::install::{self, MissingProgram};
 use crate::tally::Tally;
 use crate::{test, workspace};
 
@@ -101,8 +101,8 @@ fn prepare_python(folder: &Path, root: &Path) -> Result<PathBuf> {
     };
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let reason = match install::environment(&venv, &list, &command) {
-        InstallOutcome::Ready => return Ok(install::program(&venv, "python")),
-        InstallOutcome::OutOfReach(reason) | InstallOutcome::Broken(reason) => reason,
+        Ok(()) => return Ok(install::program(&venv, "python")),
+        Err(MissingProgram::OutOfReach(reason) | MissingProgram::Broken(reason)) => reason,
     };
     let mut own = Command::new("python3");
     own.args(["-c", "import cryptography"]);

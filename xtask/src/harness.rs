@@ -1,5 +1,5 @@
-//! `cargo xtask eval|interop|speed|peers`: evaluations and comparisons. They are in the separate
-//! package `weaver-harness`, so that the checks build quickly.
+//! `cargo xtask conformance|eval|interop|speed|peers`: evaluations and comparisons. They are in the
+//! separate package `weaver-harness`, so that the checks build quickly.
 
 use anyhow::Result;
 use xshell::Shell;

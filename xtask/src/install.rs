@@ -32,16 +32,6 @@ const UNREACHABLE_MARKERS: [&str; 16] = [
     "Temporary failure in name resolution",
 ];
 
-/// The outcome of an installation from one registry.
-pub enum InstallOutcome {
-    /// Everything is installed.
-    Ready,
-    /// The registry or the installing program is not available.
-    OutOfReach(String),
-    /// The installation failed.
-    Broken(String),
-}
-
 /// The registry that a package comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Registry {
@@ -52,20 +42,14 @@ pub enum Registry {
 /// Why a program is missing.
 #[derive(Clone, Debug)]
 pub enum MissingProgram {
+    /// The registry or the installing program is not available.
     OutOfReach(String),
+    /// The installation failed.
     Broken(String),
 }
 
-impl InstallOutcome {
-    /// Why the packages are missing, if they are.
-    pub fn missing(&self) -> Option<MissingProgram> {
-        match self {
-            Self::Ready => None,
-            Self::OutOfReach(reason) => Some(MissingProgram::OutOfReach(reason.clone())),
-            Self::Broken(reason) => Some(MissingProgram::Broken(reason.clone())),
-        }
-    }
-}
+/// The outcome of an installation from one registry.
+pub type InstallOutcome = Result<(), MissingProgram>;
 
 /// Installs npm packages into a folder without running their scripts. `lists` is the folder with
 /// `package.json` and its lock file; `command` makes a command from a program.
@@ -142,15 +126,15 @@ fn install(command: &mut Command, folder: &Path, list: &Path) -> Result<Option<O
 
 fn outcome(registry: &str, done: Result<Option<Output>>) -> InstallOutcome {
     match done {
-        Ok(None) => InstallOutcome::Ready,
+        Ok(None) => Ok(()),
         Ok(Some(output)) if is_unreachable(&output) => {
-            InstallOutcome::OutOfReach(format!("{registry} is out of reach"))
+            Err(MissingProgram::OutOfReach(format!("{registry} is out of reach")))
         }
-        Ok(Some(output)) => InstallOutcome::Broken(output.tail()),
+        Ok(Some(output)) => Err(MissingProgram::Broken(output.tail())),
         Err(error) if is_missing_program(&error) => {
-            InstallOutcome::OutOfReach(format!("{error:#}"))
+            Err(MissingProgram::OutOfReach(format!("{error:#}")))
         }
-        Err(error) => InstallOutcome::Broken(format!("{error:#}")),
+        Err(error) => Err(MissingProgram::Broken(format!("{error:#}"))),
     }
 }
 
@@ -191,16 +175,16 @@ mod tests {
     #[test]
     fn out_of_reach_and_broken_are_told_apart() {
         let of = |stderr: &str| outcome("npm", Ok(Some(ended(stderr))));
-        assert!(matches!(of("npm error code ENOTFOUND"), InstallOutcome::OutOfReach(_)));
-        assert!(matches!(of("npm error code EINTEGRITY"), InstallOutcome::Broken(_)));
-        assert!(matches!(of("npm error code E404"), InstallOutcome::Broken(_)));
+        assert!(matches!(of("npm error code ENOTFOUND"), Err(MissingProgram::OutOfReach(_))));
+        assert!(matches!(of("npm error code EINTEGRITY"), Err(MissingProgram::Broken(_))));
+        assert!(matches!(of("npm error code E404"), Err(MissingProgram::Broken(_))));
     }
 
     #[test]
     fn a_machine_without_the_installer_is_out_of_reach() {
         let error =
             child::run(&mut Command::new("no-such-installer"), "", INSTALL_TIMEOUT).err().unwrap();
-        assert!(matches!(outcome("npm", Err(error)), InstallOutcome::OutOfReach(_)));
+        assert!(matches!(outcome("npm", Err(error)), Err(MissingProgram::OutOfReach(_))));
     }
 
     #[test]

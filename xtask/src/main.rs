@@ -16,7 +16,6 @@ mod layers;
 mod lint;
 mod mutants;
 mod package;
-mod picture;
 mod test;
 mod tidy;
 
@@ -49,8 +48,8 @@ enum Verb {
     Tidy,
     /// Run the tests with nextest, then the doctests.
     Test(test::Args),
-    /// Draw the picture of the README and build the documentation; a warning fails.
-    Doc(doc::Args),
+    /// Build the documentation; a warning fails.
+    Doc,
     /// Write the public interface of each crate to `docs/api/`, or report where it has changed.
     Api(api::Args),
     /// Count the dependencies of each crate, and fail if one exceeds its limit.
@@ -106,7 +105,7 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Layers(args) => layers::run(&sh, &args),
         Verb::Tidy => tidy::run(&sh),
         Verb::Test(args) => test::run(&sh, &args),
-        Verb::Doc(args) => doc::run(&sh, &args),
+        Verb::Doc => doc::run(&sh),
         Verb::Api(args) => api::run(&sh, &args),
         Verb::Dependencies => dependencies::run(&sh),
         Verb::Features(args) => features::run(&sh, &args),

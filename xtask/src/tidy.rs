@@ -19,7 +19,6 @@ pub(crate) mod rust_text;
 mod sizes;
 mod spdx;
 mod stack_features;
-mod suppressions;
 pub(crate) mod tree;
 mod trusted_base;
 mod words;
@@ -61,7 +60,6 @@ fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
     findings.extend(words::check(tree, lists));
     findings.extend(manifests::check(tree));
     findings.extend(crate_docs::check(tree));
-    findings.extend(suppressions::check(tree));
     findings.extend(dependencies::check(tree, lists));
     findings.extend(named_tests::check(tree));
     findings.extend(page_names::check(tree));

@@ -13,7 +13,7 @@ use weaver_types::{Clock as _, SystemClock, Timestamp, Verdict};
 
 use super::init::questions;
 use super::policy::{history, replay as draft_replay, signing};
-use super::{Exit, Failure, config_path, output};
+use super::{Exit, Failure, output};
 use args::Allow;
 
 /// A rule of one width, the policy text with it, and a replay of the recorded calls under it.
@@ -26,7 +26,7 @@ struct CandidateRule {
 
 pub(super) fn run(args: &Allow) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
-    let file = config_path::resolve(args.config.as_deref())?;
+    let file = args.config.resolve()?;
     let revision = PolicyRevision::open(&file, now)?;
     let history = history::read_ledger(&revision.config().store_path, args.since, now)?;
     let call = history.find(&args.call).ok_or_else(|| unknown_call(args))?;
@@ -200,8 +200,7 @@ fn candidate_of_answer<'c, T>(answer: &str, candidates: &'c [T]) -> Option<&'c T
 }
 
 /// Offers to trust the host. No rule may release a call that untrusted input could have steered,
-/// but
-/// reading from a trusted destination is allowed.
+/// but reading from a trusted destination is allowed.
 fn trust_destination(
     args: &Allow,
     revision: &PolicyRevision,
@@ -236,8 +235,7 @@ fn trust_destination(
 }
 
 /// Suggests a standing approval. No rule may release what the floor holds; an approval that a
-/// person
-/// signs in advance can.
+/// person signs in advance can.
 fn suggest_standing_approval(
     args: &Allow,
     call: &RecordedCall,

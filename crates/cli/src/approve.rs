@@ -13,7 +13,7 @@ mod argument_line;
 mod confirm;
 pub(super) mod duration;
 pub(super) mod feedback;
-mod inbox;
+pub(super) mod inbox;
 mod list;
 mod operator_statement;
 mod outcome;
@@ -29,11 +29,12 @@ mod watch;
 use std::path::Path;
 
 use super::{Exit, Failure};
+use crate::shared_args::ConfigArg;
 use args::Approve;
 
 /// How many requests wait for a person, in the ledger of this configuration.
 pub(super) fn open_request_count(config: &Path) -> Result<usize, Failure> {
-    let from = args::ApprovalSource { config: config.to_owned(), store: None, inbox: None };
+    let from = args::ApprovalSource { config: ConfigArg::of(config), store: None, inbox: None };
     let store = approval_store::ApprovalStore::open(&from)?;
     let now = approval_store::now();
     let open = approval_records::find_all(&store, |held| held.status(now) == "requested")?;

@@ -6,7 +6,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 
 use super::exit::Exit;
-use super::shared_args::{JsonFlag, PassphraseArgs};
+use super::shared_args::{ConfigArg, JsonFlag, PassphraseArgs};
 use super::trace::args as ask;
 use super::trace::proof_args as proof;
 
@@ -198,10 +198,8 @@ pub(super) struct Demo {
 
 #[derive(Debug, Args)]
 pub(super) struct Check {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    pub(super) config: PathBuf,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     #[command(flatten)]
     pub(super) output: JsonFlag,
 }
@@ -269,9 +267,8 @@ pub(super) struct TraceArgs {
     /// Which calls (see `list --help`); today's without a term
     #[arg(value_name = "TERM", value_parser = ask::parse_term)]
     pub(super) terms: Vec<String>,
-    /// The configuration; the default is the nearest weaver.toml, or your own
-    #[arg(long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     /// The ledger, instead of the one of the configuration
     #[arg(long, value_name = "FILE", conflicts_with = "config")]
     pub(super) store: Option<PathBuf>,

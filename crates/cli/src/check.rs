@@ -20,7 +20,7 @@ use weaver_gateway::start_check;
 
 pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
-    let (config, set) = start_check::check(&args.config, SignatureChecks::Required, now)?;
+    let (config, set) = start_check::check(args.config.path(), SignatureChecks::Required, now)?;
     let checkpoint_status = checkpoint_status(&config);
     let children = confinement::probe_all(&config);
     let mut notes = notes(&set);

@@ -1,6 +1,5 @@
 //! `weaver clients`: which clients may connect over HTTP.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -11,9 +10,9 @@ use weaver_gateway::http::{
 };
 use weaver_types::{Clock as _, PrincipalId, SystemClock, Timestamp};
 
-use super::approve::duration::{duration_text, parse_duration};
+use super::approve::duration::duration_text;
 use super::{Exit, Failure, output};
-use crate::shared_args::JsonFlag;
+use crate::shared_args::{ConfigArg, JsonFlag};
 
 /// How long before a token ends that is told.
 pub(super) const NOTICE_PERIOD: Duration = Duration::from_secs(14 * 86_400);
@@ -46,20 +45,16 @@ pub(super) struct Add {
     /// For how many days its token is valid
     #[arg(long, value_name = "DAYS", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=3650))]
     days: u32,
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    config: PathBuf,
+    #[command(flatten)]
+    config: ConfigArg,
     #[command(flatten)]
     output: JsonFlag,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    config: PathBuf,
+    #[command(flatten)]
+    config: ConfigArg,
     #[command(flatten)]
     output: JsonFlag,
 }
@@ -69,15 +64,13 @@ pub(super) struct Rotate {
     /// Its name
     name: String,
     /// How long the former token stays valid: `2h`, `7d`; `0s` ends it and its sessions at once
-    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = parse_overlap)]
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = crate::age::parse)]
     overlap: Duration,
     /// For how many days the new token is valid
     #[arg(long, value_name = "DAYS", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=3650))]
     days: u32,
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    config: PathBuf,
+    #[command(flatten)]
+    config: ConfigArg,
     #[command(flatten)]
     output: JsonFlag,
 }
@@ -86,10 +79,8 @@ pub(super) struct Rotate {
 pub(super) struct Remove {
     /// Its name
     name: String,
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    config: PathBuf,
+    #[command(flatten)]
+    config: ConfigArg,
     #[command(flatten)]
     output: JsonFlag,
 }
@@ -104,10 +95,10 @@ pub(super) fn run(verb: Clients) -> Result<Exit, Failure> {
 }
 
 fn add_client(args: Add) -> Result<Exit, Failure> {
-    let config = config::load(&args.config)?;
+    let config = config::load(args.config.path())?;
     if let Some(name) = args.profile.as_deref().filter(|name| !config.profiles.contains_key(*name))
     {
-        let message = format!("there is no `[profiles.{name}]` in {}", args.config.display());
+        let message = format!("there is no `[profiles.{name}]` in {}", config.file.display());
         return Err(Failure::new(Exit::NotFound, "clients.profile", message));
     }
     let principal = principal_for(&config, args.principal)?;
@@ -159,7 +150,7 @@ fn principal_for(config: &Config, requested: Option<String>) -> Result<Principal
 }
 
 fn list_clients(args: &List) -> Result<Exit, Failure> {
-    let config = config::load(&args.config)?;
+    let config = config::load(args.config.path())?;
     let all = client_registry(&config).all().map_err(clients_failure)?;
     let now = SystemClock::default().now();
     if args.output.json {
@@ -221,10 +212,6 @@ fn end_of_token(now: Timestamp, days: u32) -> Timestamp {
     now.after(Duration::from_secs(u64::from(days) * 86_400))
 }
 
-fn parse_overlap(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| "write a span such as 2h or 7d".to_owned())
-}
-
 /// Who runs this command, for the log: the user as the environment names them, and the user id.
 /// Whoever may change the file of clients can say anything here.
 fn operator() -> String {
@@ -237,7 +224,7 @@ fn operator() -> String {
 }
 
 fn rotate_client(args: &Rotate) -> Result<Exit, Failure> {
-    let config = config::load(&args.config)?;
+    let config = config::load(args.config.path())?;
     let now = SystemClock::default().now();
     let expires = Some(end_of_token(now, args.days));
     let rotation = TokenRotation { overlap: args.overlap, expires, by: Some(operator()) };
@@ -267,7 +254,7 @@ fn rotate_client(args: &Rotate) -> Result<Exit, Failure> {
 }
 
 fn remove_client(args: &Remove) -> Result<Exit, Failure> {
-    let config = config::load(&args.config)?;
+    let config = config::load(args.config.path())?;
     let now = SystemClock::default().now();
     client_registry(&config).remove(&args.name, Some(operator()), now).map_err(clients_failure)?;
     if args.output.json {

@@ -1,23 +1,12 @@
 //! Finds the configuration of a command that names none.
 
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 use weaver_gateway::clients::ClientFolders;
 use weaver_gateway::config::{self, Config, ConfigErrors, DEFAULT_FILE_NAME, NO_CONFIG_REMEDY};
+use weaver_gateway::setup::UNKNOWN_VALUE;
 
 use super::{Exit, Failure};
-
-/// Reads `--config`. Without the option, and without a weaver.toml in this folder, finds the
-/// default configuration.
-#[expect(clippy::unnecessary_wraps, reason = "the form of clap's value parsers")]
-pub(crate) fn parse_config_argument(text: &str) -> Result<PathBuf, Infallible> {
-    let path = PathBuf::from(text);
-    if text == DEFAULT_FILE_NAME && !path.is_file() {
-        return Ok(find_default().unwrap_or(path));
-    }
-    Ok(path)
-}
 
 /// Reads `--store`: a ledger, or a configuration that names one. Without the option, the ledger of
 /// the default configuration.
@@ -46,7 +35,8 @@ pub(crate) fn configured_store(file: &Path) -> Result<PathBuf, ConfigErrors> {
 /// Loads a configuration to read it only: a variable that is not set is no error, because no server
 /// is started.
 pub(crate) fn load_ignoring_unset_variables(file: &Path) -> Result<Config, ConfigErrors> {
-    let lookup = |name: &str| Some(std::env::var(name).unwrap_or_else(|_| "unset".to_owned()));
+    let lookup =
+        |name: &str| Some(std::env::var(name).unwrap_or_else(|_| UNKNOWN_VALUE.to_owned()));
     config::load_with(file, &lookup)
 }
 
@@ -88,11 +78,10 @@ pub(crate) fn no_store_failure(error: &clap::Error) -> Option<Failure> {
     })
 }
 
-/// Like [`resolve`], as an absolute path, because clients start the gateway from any folder.
-pub(crate) fn resolve_absolute(named: Option<&Path>) -> Result<PathBuf, Failure> {
-    let path = resolve(named)?;
-    std::path::absolute(&path).map_err(|error| {
-        let message = format!("{}: {error}", path.display());
+/// The absolute path of a configuration, because clients start the gateway from any folder.
+pub(crate) fn absolute(file: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(file).map_err(|error| {
+        let message = format!("{}: {error}", file.display());
         Failure::new(Exit::Invalid, "cli.no_config", message)
     })
 }

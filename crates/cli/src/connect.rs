@@ -12,8 +12,8 @@ use weaver_gateway::clients::{
     Client, ClientFile, ClientFolders, ConfigLocation, ConnectedFile, ConnectedFiles,
     ConnectionPlan, ListedServer, Scope, UndoAction, unified_diff,
 };
-use weaver_gateway::config::{self, Config};
-use weaver_gateway::setup::{SEARCH_PROFILE, ServerMatcher, UNKNOWN_VALUE, private_values};
+use weaver_gateway::config::Config;
+use weaver_gateway::setup::{SEARCH_PROFILE, ServerMatcher, private_values};
 use weaver_text::{escape, suggest};
 use weaver_types::{Clock as _, SystemClock};
 
@@ -23,7 +23,7 @@ use args::{Connect, Disconnect};
 pub(super) use status::client_states;
 
 pub(super) fn run(args: &Connect) -> Result<Exit, Failure> {
-    let gateway = GatewayConnections::open(args.config.as_deref())?;
+    let gateway = GatewayConnections::open(&args.config.resolve()?)?;
     if args.status {
         return status::run(&gateway, args);
     }
@@ -70,12 +70,8 @@ pub(super) struct GatewayConnections {
 }
 
 impl GatewayConnections {
-    pub(super) fn open(named: Option<&Path>) -> Result<Self, Failure> {
-        let file = config_path::resolve_absolute(named)?;
-        // The servers are not started here, so their variables need not be set.
-        let lookup =
-            |name: &str| Some(std::env::var(name).unwrap_or_else(|_| UNKNOWN_VALUE.to_owned()));
-        let config = config::load_with(&file, &lookup)?;
+    pub(super) fn open(file: &Path) -> Result<Self, Failure> {
+        let config = config_path::load_ignoring_unset_variables(&config_path::absolute(file)?)?;
         let program = std::env::current_exe().map_err(|error| {
             Failure::new(
                 Exit::Internal,
@@ -282,7 +278,7 @@ fn print_project_servers(args: &Connect, folders: &ClientFolders) -> Result<(), 
 }
 
 pub(super) fn disconnect(args: &Disconnect) -> Result<Exit, Failure> {
-    let gateway = GatewayConnections::open(args.config.as_deref())?;
+    let gateway = GatewayConnections::open(&args.config.resolve()?)?;
     let named = args.clients.iter().map(|id| client_by_id(id)).collect::<Result<Vec<_>, _>>()?;
     let all = gateway.connections.all()?;
     let selected = |one: &&ConnectedFile| {

@@ -26,16 +26,14 @@ use zeroize::Zeroizing;
 
 pub(super) use self::status::{running_in_spite_of, status};
 use super::serve::{LogPassphrase, StartOptions};
-use super::shared_args::JsonFlag;
+use super::shared_args::{ConfigArg, JsonFlag};
 use super::{Exit, Failure, config_path, logging, output, serve};
 use crate::output::OutputFormat;
 
 #[derive(Debug, Args)]
 pub(super) struct Daemon {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    pub(super) config: PathBuf,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     #[command(flatten)]
     pub(super) start: StartOptions,
     /// Serve clients over HTTP at this loopback address too, or in place of the one under `[http]`:
@@ -52,10 +50,8 @@ pub(super) struct Daemon {
 
 #[derive(Debug, Args)]
 pub(super) struct DaemonArgs {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    pub(super) config: PathBuf,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     #[command(flatten)]
     pub(super) output: JsonFlag,
 }
@@ -112,7 +108,7 @@ fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failur
     };
     let mut in_force: Option<Config> = None;
     // Once: a link to its folder is not kept from the servers.
-    let file = absolute_config(&args.config)?;
+    let file = absolute_config(&args.config.path())?;
     loop {
         let loaded = config::load(&file).map_err(Failure::from);
         let loaded = loaded.and_then(|config| follow_known_links(config, in_force.as_ref()));
@@ -322,7 +318,7 @@ fn store_of(config: &Path) -> Result<PathBuf, Failure> {
 }
 
 pub(super) fn stop(args: &DaemonArgs) -> Result<Exit, Failure> {
-    let store = store_of(&args.config)?;
+    let store = store_of(&args.config.path())?;
     daemon::stop(&store, AfterShutdown::Stopped).map_err(|error| daemon_failure(&store, error))?;
     if args.output.json {
         output::json(&json!({ "ok": true }))?;

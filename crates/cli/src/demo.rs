@@ -13,7 +13,6 @@
 mod answer;
 mod approver;
 mod client;
-pub(crate) mod command;
 mod documents;
 mod error;
 mod folder;
@@ -23,36 +22,50 @@ mod step;
 mod tickets;
 mod transcript;
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 
+use crate::args::Demo;
 use crate::output::OutputFormat;
+use crate::{Exit, Failure};
+use error::DemoError;
 use folder::DemoFolder;
 use transcript::Transcript;
 
-pub(crate) use error::DemoError;
-pub(crate) use server::serve_files;
-
-/// Options of `weaver demo`.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct DemoOptions {
-    /// Text, or one JSON line per step.
-    pub(crate) format: OutputFormat,
-    /// A new or empty folder that keeps the demo's files; `None` for a temporary folder that is
-    /// removed.
-    pub(crate) keep: Option<PathBuf>,
+pub(crate) fn run(args: &Demo) -> Result<Exit, Failure> {
+    play(args).map_err(failure)?;
+    Ok(Exit::Ok)
 }
 
-/// Runs the demo and writes what happens to `out`, step by step.
+/// Runs the small MCP server behind the demo.
+pub(crate) fn serve(root: &Path) -> Result<Exit, Failure> {
+    server::serve_files(root).map_err(failure)?;
+    Ok(Exit::Ok)
+}
+
+fn failure(error: DemoError) -> Failure {
+    let exit = match &error {
+        DemoError::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            return Failure::output_closed();
+        }
+        DemoError::NotEmpty(_) | DemoError::NotFolder(_) => Exit::Usage,
+        DemoError::File { .. } | DemoError::Root { .. } => Exit::Invalid,
+        DemoError::Unexpected { .. } | DemoError::Ledger(_) => Exit::Failed,
+        _ => Exit::Internal,
+    };
+    Failure::new(exit, error.code(), error)
+}
+
+/// Runs the demo and prints what happens, step by step.
 ///
 /// # Errors
 ///
 /// [`DemoError`]: the folder is not usable, a process cannot be started or does not answer, Weaver
 /// gives an unexpected answer, or the ledger does not verify.
-pub(crate) fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), DemoError> {
+fn play(args: &Demo) -> Result<(), DemoError> {
     let colour = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
-    let mut transcript = Transcript::new(out, options.format, colour);
-    let folder = DemoFolder::open(options.keep.as_deref())?;
+    let mut out = anstream::stdout();
+    let mut transcript = Transcript::new(&mut out, OutputFormat::from_flag(args.json), colour);
+    let folder = DemoFolder::open(args.keep.as_deref())?;
     let written = documents::write(&folder)?;
     script::run_steps(&folder, written.approver, &mut transcript)?;
     let report = script::verify(&folder, &mut transcript)?;

@@ -38,12 +38,13 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
 }
 
 fn run_checks(args: &Check) -> Vec<HealthCheck> {
-    let config = match config::load(&args.config) {
+    let file = args.config.path();
+    let config = match config::load(&file) {
         Ok(config) => config,
         Err(errors) => {
             let mut checks = vec![documents::load_failure("configuration", &errors)];
             #[cfg(unix)]
-            checks.extend(state::gateway_with_old_configuration(&args.config));
+            checks.extend(state::gateway_with_old_configuration(&file));
             return checks;
         }
     };

@@ -142,7 +142,7 @@ fn list_tools(
     selection: &mut Selection,
 ) -> Result<Vec<(UpstreamName, Vec<ListedFeature>)>, Failure> {
     let many = servers.len();
-    output::stderr(&format!("starting {many} server{} …\n", if many == 1 { "" } else { "s" }));
+    output::stderr(&format!("starting {} …\n", output::counted(many, "server")));
     let mut listed = Vec::new();
     let mut first_problem = None;
     for (name, result) in list_within(config, servers, seconds)? {

@@ -2,7 +2,6 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,11 +19,12 @@ use weaver_gateway::serve::oauth_settings;
 use weaver_text::escape;
 use weaver_types::{BoxFuture, Clock as _, PrincipalId, SystemClock, UpstreamName};
 
-use super::shared_args::JsonFlag;
+use super::shared_args::{ConfigArg, JsonFlag};
 use super::{Exit, Failure, output};
 
 /// How long to wait for the person.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+const PORT_FAILED: &str = "the port on this machine failed";
 /// How long a request to the port may take to arrive.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest request of the browser that is read, in bytes.
@@ -55,10 +55,8 @@ pub(super) struct Login {
     #[arg(long, value_name = "PORT", conflicts_with = "device",
         value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    config: PathBuf,
+    #[command(flatten)]
+    config: ConfigArg,
     #[command(flatten)]
     pub(super) output: JsonFlag,
 }
@@ -70,16 +68,14 @@ pub(super) struct Logout {
     /// Who logs out; by default the principal of the configuration
     #[arg(long = "as", value_name = "PRINCIPAL")]
     principal: Option<String>,
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    config: PathBuf,
+    #[command(flatten)]
+    config: ConfigArg,
     #[command(flatten)]
     pub(super) output: JsonFlag,
 }
 
 pub(super) fn run(args: &Login) -> Result<Exit, Failure> {
-    let config = config::load(super::daemon::absolute_config(&args.config)?)?;
+    let config = config::load(super::daemon::absolute_config(&args.config.path())?)?;
     let target = LoginTarget::of(&config, &args.server, args.principal.as_deref())?;
     check_principal(&config, &target.principal)?;
     let display = match args.no_browser {
@@ -133,7 +129,7 @@ fn print_login(args: &Login, tokens: &Tokens) -> Result<(), Failure> {
 }
 
 pub(super) fn logout(args: &Logout) -> Result<Exit, Failure> {
-    let config = config::load(super::daemon::absolute_config(&args.config)?)?;
+    let config = config::load(super::daemon::absolute_config(&args.config.path())?)?;
     let target = LoginTarget::of(&config, &args.server, args.principal.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let was_logged_in = runtime.block_on(target.stored_login.forget()).map_err(login_failure)?;
@@ -268,7 +264,7 @@ impl BrowserLogin {
     /// Waits for the redirect of the browser, and returns its request target. Any page and any program
     /// of the machine can send something else to the port.
     fn wait(listener: &TcpListener, state: &str) -> Result<String, OAuthError> {
-        let port_error = |_| OAuthError::Unfinished("the port on this machine port_error");
+        let port_error = |_| OAuthError::Unfinished(PORT_FAILED);
         listener.set_nonblocking(true).map_err(port_error)?;
         let end = Instant::now() + LOGIN_TIMEOUT;
         while Instant::now() < end {
@@ -349,7 +345,7 @@ impl AuthorizationAgent for BrowserLogin {
         let state = address.query_pairs().find(|(name, _)| name == "state");
         let state = state.map(|(_, value)| value.into_owned()).unwrap_or_default();
         Box::pin(async move {
-            let port_error = || OAuthError::Unfinished("the port on this machine port_error");
+            let port_error = || OAuthError::Unfinished(PORT_FAILED);
             let listener = listener.map_err(|_| port_error())?;
             let waited = tokio::task::spawn_blocking(move || Self::wait(&listener, &state)).await;
             let target = waited.map_err(|_| port_error())??;

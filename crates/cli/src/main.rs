@@ -30,6 +30,7 @@ mod huge_pages;
 mod init;
 #[cfg(target_os = "linux")]
 mod init_process;
+mod input;
 mod inspect;
 mod kernel;
 mod keys;
@@ -186,8 +187,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Logout(args) => login::logout(&args),
         #[cfg(unix)]
         Command::Service(args) => service::run(args),
-        Command::Demo(args) => demo::command::run(args),
-        Command::DemoServer { root } => demo::command::serve(&root),
+        Command::Demo(args) => demo::run(&args),
+        Command::DemoServer { root } => demo::serve(&root),
         Command::Check(args) => check::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Man(args) => man_pages::run(&args, help::command()),

@@ -31,7 +31,7 @@ pub(super) fn run(named: Option<PathBuf>) -> Result<Exit, Failure> {
         ))?;
         return Ok(Exit::Ok);
     };
-    let gateway = GatewayConnections::open(Some(&file))?;
+    let gateway = GatewayConnections::open(&file)?;
     let mut steps: Vec<NextStep> = Vec::new();
     // What a person has to do comes first: a call that waits is lost when its time is over.
     let mut out = held_calls_row(&file, &gateway.config, &mut steps);

@@ -1,7 +1,7 @@
 //! `weaver serve`.
 
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use weaver_gateway::config::{self, Config, LogFormat, TelemetrySettings};
@@ -17,13 +17,12 @@ use weaver_types::signature::SigningKey;
 
 use super::{Exit, Failure, logging};
 use crate::output::OutputFormat;
+use crate::shared_args::ConfigArg;
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    pub(super) config: PathBuf,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     #[command(flatten)]
     pub(super) start: StartOptions,
     /// What this client sees: a `[profiles.NAME]` of the configuration
@@ -128,7 +127,7 @@ fn run_shim(args: &Serve) -> Result<Exit, Failure> {
 
 #[cfg(unix)]
 fn shim_options(args: &Serve) -> Result<ShimOptions, Failure> {
-    let config = super::daemon::absolute_config(&args.config)?;
+    let config = super::daemon::absolute_config(&args.config.path())?;
     let folder = DaemonFolder::of_store(&config::load_store_path(&config)?);
     let command = super::daemon::BackgroundStart::by_client(&args.start).command(&config)?;
     let request = SessionRequest {
@@ -162,7 +161,7 @@ fn run_standalone(args: &Serve) -> Result<Exit, Failure> {
     if args.start.log_passphrase_fd == Some(0) {
         return Err(stdin_passphrase_failure());
     }
-    let config = config::load(&args.config)?;
+    let config = config::load(args.config.path())?;
     logging::start(args.start.log_format.or(&config.telemetry));
     let store = config.store_path.clone();
     let log_key = LogPassphrase::new(args.start.log_passphrase_fd).open_key(&config)?;

@@ -9,6 +9,7 @@ use weaver_gateway::config;
 use weaver_gateway::daemon::DaemonFolder;
 
 use super::{Exit, Failure, daemon, output};
+use crate::shared_args::ConfigArg;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Service {
@@ -23,10 +24,8 @@ pub(super) enum Service {
 
 #[derive(Debug, Args)]
 pub(super) struct ServiceArgs {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    config: PathBuf,
+    #[command(flatten)]
+    config: ConfigArg,
     /// The name of the service
     #[arg(long, value_name = "NAME", default_value = "weaver")]
     name: String,
@@ -186,7 +185,7 @@ pub(super) fn run(verb: Service) -> Result<Exit, Failure> {
 
 fn service_files(of: &ServiceArgs) -> Result<Vec<ServiceFile>, Failure> {
     check_name(&of.name)?;
-    let config = daemon::absolute_config(&of.config)?;
+    let config = daemon::absolute_config(&of.config.path())?;
     let folder = DaemonFolder::of_store(&config::load_store_path(&config)?);
     let plan = ServicePlan {
         name: &of.name,
@@ -223,7 +222,10 @@ fn home() -> Result<PathBuf, Failure> {
 
 fn install(of: &ServiceArgs) -> Result<Exit, Failure> {
     // A service gets no passphrase by descriptor.
-    daemon::check_log_passphrase(&config::load(daemon::absolute_config(&of.config)?)?, None)?;
+    daemon::check_log_passphrase(
+        &config::load(daemon::absolute_config(&of.config.path())?)?,
+        None,
+    )?;
     let (files, home) = (service_files(of)?, home()?);
     // Nothing is written if one of the files belongs to something else.
     for file in &files {

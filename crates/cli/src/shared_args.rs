@@ -1,11 +1,17 @@
 //! Arguments that several commands share.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use weaver_gateway::config::DEFAULT_FILE_NAME;
+use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_types::signature::SigningKey;
 
 use crate::argument_error::ArgumentError;
 use crate::output::OutputFormat;
+use crate::{Failure, config_path};
 
 /// Parses a keyword as documents write it.
 pub(crate) fn parse_keyword<T: DeserializeOwned>(text: &str) -> Result<T, ArgumentError> {
@@ -31,4 +37,51 @@ pub(crate) struct PassphraseArgs {
     /// Read the passphrase from this file descriptor
     #[arg(long, value_name = "N")]
     pub(crate) passphrase_fd: Option<u32>,
+}
+
+impl PassphraseArgs {
+    /// Decrypts the key file that was read from `path`.
+    pub(crate) fn unlock(&self, path: &Path, file: &KeyFile) -> Result<SigningKey, Failure> {
+        let passphrase = match self.passphrase_fd {
+            Some(fd) => Passphrase::from_descriptor(fd)?,
+            None => Passphrase::ask(&format!("Passphrase of {}: ", path.display()))?,
+        };
+        Ok(file.open(&passphrase)?)
+    }
+}
+
+/// The configuration that a command reads.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArg {
+    /// The configuration; the default is the nearest weaver.toml, or your own
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl ConfigArg {
+    /// The option with this file.
+    pub(crate) fn of(file: &Path) -> Self {
+        Self { config: Some(file.to_owned()) }
+    }
+
+    /// The named file, or the default one. Where there is none, it is `weaver.toml`, so that
+    /// reading it fails.
+    pub(crate) fn path(&self) -> PathBuf {
+        let found = self.config.clone().or_else(config_path::find_default);
+        found.unwrap_or_else(|| PathBuf::from(DEFAULT_FILE_NAME))
+    }
+
+    /// The named file, or the default one, which must exist.
+    pub(crate) fn resolve(&self) -> Result<PathBuf, Failure> {
+        config_path::resolve(self.config.as_deref())
+    }
+}
+
+/// The ledger that a command reads.
+#[derive(Debug, Args)]
+pub(crate) struct LedgerArg {
+    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
+    #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
+        value_parser = config_path::parse_store_argument)]
+    pub(crate) store: PathBuf,
 }

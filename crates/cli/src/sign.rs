@@ -1,13 +1,12 @@
 //! `weaver sign`.
 
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use weaver_gateway::bounded_file;
-use weaver_gateway::clients::{FilePermissions, NewFile, replace_file};
+use weaver_gateway::clients::replace_public_file;
 use weaver_gateway::config::{self, DEFAULT_FILE_NAME};
-use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_gateway::secret::KeyFile;
 use weaver_gateway::setup;
 use weaver_policy::{
     DocumentFinding, DocumentSource, MAX_DOCUMENT_BYTES, document_kind, signing_key_id,
@@ -39,11 +38,7 @@ pub(super) fn run(args: &Sign) -> Result<Exit, Failure> {
     if let Some(config) = config {
         check_root_key(&key_path, &key_file, &config)?;
     }
-    let passphrase = match args.passphrase.passphrase_fd {
-        Some(fd) => Passphrase::from_descriptor(fd)?,
-        None => Passphrase::ask(&format!("Passphrase of {}: ", key_path.display()))?,
-    };
-    let key = key_file.open(&passphrase)?;
+    let key = args.passphrase.unlock(&key_path, &key_file)?;
     let id = signing_key_id(&key.public())
         .map_err(|error| Failure::new(Exit::Internal, error.code(), error))?;
     let now = SystemClock::default().now();
@@ -153,30 +148,17 @@ fn fail_on_findings(findings: &[DocumentFinding]) -> Result<(), Failure> {
 }
 
 /// Writes the envelope next to the document, atomically. A link stays a link, and a signature that
-/// is replaced keeps its permissions.
+/// is replaced keeps its permissions. A new one is public: a gateway of another user may check it.
 fn write_envelope(document: &Path, envelope: &Envelope) -> Result<PathBuf, Failure> {
-    let mut name = document.as_os_str().to_owned();
-    name.push(".sig");
-    let path = PathBuf::from(name);
+    let path = document.with_added_extension("sig");
     let text = envelope.to_json();
     let text = text.map_err(|error| Failure::new(Exit::Internal, error.code(), error))?;
-    write_or_replace(&path, &format!("{text}\n")).map_err(|error| {
+    replace_public_file(&path, &format!("{text}\n")).map_err(|error| {
         let message = format!("{} cannot be written: {error}", path.display());
         Failure::new(Exit::Invalid, "sign.unwritable", message)
             .with_next_step("make the folder writable, then sign again")
     })?;
     Ok(path)
-}
-
-/// Writes a file. A new one is for everybody whom the user's mask lets read it: a signature is no
-/// secret, and a gateway of another user may check it.
-fn write_or_replace(path: &Path, text: &str) -> io::Result<()> {
-    if path.symlink_metadata().is_ok() {
-        return replace_file(path, text);
-    }
-    let mut file = NewFile::create(path, FilePermissions::Default)?;
-    file.write_all(text.as_bytes())?;
-    file.commit()
 }
 
 fn print_signature(

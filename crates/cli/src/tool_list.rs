@@ -5,8 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use weaver_types::CapabilityId;
 
-use super::line_reader::LineReader;
-use super::{Exit, Failure};
+use super::{Exit, Failure, input};
 
 /// The largest list of tools, in bytes.
 const MAX_LIST_BYTES: usize = 64 << 20;
@@ -22,10 +21,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Value>, Failure> {
         )
     };
     let bytes =
-        read_bounded(path).map_err(|error| invalid(format!("it cannot be read: {error}")))?;
-    if bytes.len() > MAX_LIST_BYTES {
-        return Err(invalid(format!("it has more than {MAX_LIST_BYTES} bytes")));
-    }
+        input::read_bytes(path, MAX_LIST_BYTES).map_err(|error| invalid(error.to_string()))?;
     let value: Value = serde_json::from_slice(&bytes)
         .map_err(|error| invalid(format!("it is not JSON: {error}")))?;
     let inner = value.get("result").unwrap_or(&value);
@@ -35,20 +31,6 @@ pub(super) fn read(path: &Path) -> Result<Vec<Value>, Failure> {
         return Err(invalid(format!("it has more than {MAX_TOOLS} tools")));
     }
     Ok(list.clone())
-}
-
-fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut from = LineReader::open(path)?;
-    let mut out = Vec::new();
-    loop {
-        let piece = from.fill_buffer()?;
-        let length = piece.len();
-        if length == 0 || out.len() > MAX_LIST_BYTES {
-            return Ok(out);
-        }
-        out.extend_from_slice(piece);
-        from.pass(length);
-    }
 }
 
 /// The capability id of a tool: its name, prefixed with the surface or with the `suite` it belongs

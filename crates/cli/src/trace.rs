@@ -36,8 +36,12 @@ use super::{Exit, Failure};
 
 pub(super) fn run(args: TraceArgs) -> Result<Exit, Failure> {
     let Some(command) = args.command else {
-        let (config, store) = (args.config.as_deref(), args.store.as_deref());
-        return last_day::run(config, store, &args.terms, args.output.format());
+        return last_day::run(
+            &args.config,
+            args.store.as_deref(),
+            &args.terms,
+            args.output.format(),
+        );
     };
     match command {
         TraceCommand::List(args) => list::run(&args),

@@ -6,8 +6,8 @@
 //! that every confined child has, and keep for good.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,11 +17,10 @@ use rustix::process::{pidfd_open, pidfd_send_signal, waitpid};
 use weaver_types::{OsRandom, random_text};
 
 use crate::confine::ProcessStat;
+use crate::descendants::has_variable;
 
 /// The variable by which what an own tool left is told from what a server left.
 const TOOL_VARIABLE: &str = "WEAVER_TOOL_ID";
-/// How much of an environment is searched.
-const MAX_ENVIRONMENT_BYTES: u64 = 256 * 1024;
 /// How often adopted processes are searched: those that are killed leave others.
 const MAX_SWEEPS: usize = 8;
 /// How long an ended process that nobody is known to have started is left to whoever did: they wait
@@ -173,9 +172,6 @@ fn filters(process: &str) -> Option<u32> {
 
 fn is_of_tool(process: u32) -> bool {
     let Some((name, value)) = tool_marker() else { return false };
-    let mut environment = Vec::new();
-    let read = File::open(format!("/proc/{process}/environ"))
-        .and_then(|file| file.take(MAX_ENVIRONMENT_BYTES).read_to_end(&mut environment));
-    let entry = format!("{name}={value}");
-    read.is_ok() && environment.split(|byte| *byte == 0).any(|one| one == entry.as_bytes())
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    process.is_some_and(|process| has_variable(process, &format!("{name}={value}")))
 }

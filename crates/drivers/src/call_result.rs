@@ -21,9 +21,9 @@ use crate::mcp::{
 const MAX_QUOTED_CHARS: usize = 4_096;
 
 /// The most block text with which the layout of a result is kept.
-const MAX_BLOCK_TEXT_BYTES: usize = 1 << 20;
+pub(crate) const MAX_BLOCK_TEXT_BYTES: usize = 1 << 20;
 /// The most blocks with which the layout is kept.
-const MAX_BLOCKS: usize = 1_000;
+pub(crate) const MAX_BLOCKS: usize = 1_000;
 /// The most parts of a structured value with which the layout is kept: members, items, and each
 /// eight bytes of text.
 const MAX_STRUCTURED_PARTS: usize = 200_000;

@@ -4,9 +4,10 @@ use std::future::Future;
 
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use weaver_agent_kernel::{ChunkSource, DriverError, StreamSummary};
 use weaver_types::{BoxFuture, RawChunk};
+
+use crate::abort_on_drop::AbortOnDrop;
 
 /// How many chunks may wait for the reader before the work is paused.
 const QUEUE_CAPACITY: usize = 4;
@@ -17,16 +18,8 @@ pub(crate) type Chunks = mpsc::Sender<RawChunk>;
 /// The chunks of some work as a stream. Dropping it aborts the work.
 pub(crate) struct ChunkTask {
     chunks: mpsc::Receiver<RawChunk>,
-    work: Option<AbortOnDrop>,
+    work: Option<AbortOnDrop<Result<StreamSummary, DriverError>>>,
     summary: StreamSummary,
-}
-
-struct AbortOnDrop(JoinHandle<Result<StreamSummary, DriverError>>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 impl ChunkTask {

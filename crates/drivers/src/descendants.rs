@@ -83,13 +83,16 @@ fn kill_marked(entry: &str) -> usize {
 fn kill_if_marked(id: i32, entry: &str) -> bool {
     let Some(process) = Pid::from_raw(id) else { return false };
     let Ok(handle) = pidfd_open(process, PidfdFlags::empty()) else { return false };
+    has_variable(process, entry) && pidfd_send_signal(handle, Signal::KILL).is_ok()
+}
+
+/// Whether a process has this variable with this value. Another user's environment is unreadable,
+/// and that of an exited process is empty.
+pub(crate) fn has_variable(process: Pid, entry: &str) -> bool {
     let mut environment = Vec::new();
-    // Another user's environment is unreadable, and that of an exited process is empty.
-    let read = File::open(format!("/proc/{id}/environ"))
+    let read = File::open(format!("/proc/{}/environ", process.as_raw_nonzero()))
         .and_then(|file| file.take(MAX_ENVIRONMENT_BYTES).read_to_end(&mut environment));
-    let is_marked = read.is_ok()
-        && environment.split(|byte| *byte == 0).any(|variable| variable == entry.as_bytes());
-    is_marked && pidfd_send_signal(handle, Signal::KILL).is_ok()
+    read.is_ok() && environment.split(|byte| *byte == 0).any(|one| one == entry.as_bytes())
 }
 
 #[cfg(test)]

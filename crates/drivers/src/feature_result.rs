@@ -9,12 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use weaver_types::{ContentBlocks, RawContent, RawResult, StructuredContent};
 
+use crate::call_result::{MAX_BLOCK_TEXT_BYTES, MAX_BLOCKS};
 use crate::mcp::Reply;
-
-/// The most block text with which the layout of a result is kept.
-const MAX_BLOCK_TEXT_BYTES: usize = 1 << 20;
-/// The most blocks with which the layout is kept.
-const MAX_BLOCKS: usize = 1_000;
 
 /// The result of `resources/read`.
 pub(crate) fn resource_result(reply: Reply) -> RawResult {

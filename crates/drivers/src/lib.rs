@@ -28,6 +28,7 @@
 //! # }
 //! ```
 
+mod abort_on_drop;
 #[cfg(target_os = "linux")]
 mod adopted;
 mod call_result;
@@ -48,6 +49,7 @@ pub mod mcp;
 #[cfg(feature = "memory")]
 pub mod memory;
 pub mod oauth;
+mod placeholder;
 pub mod precondition;
 pub mod process;
 mod progress_messages;

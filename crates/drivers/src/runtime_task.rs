@@ -5,9 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
 use weaver_agent_kernel::DriverError;
 use weaver_types::RawResult;
+
+use crate::abort_on_drop::AbortOnDrop;
 
 /// Runs the work on the runtime. Dropping the future aborts the work.
 ///
@@ -45,14 +46,6 @@ async fn poll_in_place(
 
 fn runtime_ended() -> DriverError {
     DriverError::Lost("the runtime of the driver has ended".to_owned())
-}
-
-struct AbortOnDrop(JoinHandle<Result<RawResult, DriverError>>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 #[cfg(test)]

@@ -19,9 +19,8 @@ use weaver_types::ledger::{
 };
 use weaver_types::{EventKind, Tenant, Timestamp};
 
-use crate::client_registry::{
-    ClientAccess, ClientList, ClientRegistry, ClientsError, FileStamp, HttpClient,
-};
+use crate::client_registry::{ClientAccess, ClientList, ClientRegistry, ClientsError, HttpClient};
+use crate::file_stamp::FileStamp;
 
 const VERSION: u8 = 1;
 const ID: &str = "tokens";

@@ -6,16 +6,18 @@ mod http_client;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use weaver_types::{OsRandom, Timestamp, random_text};
+use weaver_types::{OsRandom, Timestamp, hex, random_text};
 
 use crate::bounded_file;
+use crate::clients::replace_file;
+use crate::file_stamp::FileStamp;
 use crate::private_file;
 pub use error::ClientsError;
 use error::MAX_CLIENTS;
@@ -50,9 +52,6 @@ pub(crate) struct ClientList {
     pub(crate) removed: Vec<RemovedClient>,
 }
 
-/// Size and modification time of the file.
-pub(crate) type FileStamp = (u64, SystemTime);
-
 /// What becomes of a token that another one replaces.
 #[derive(Debug, Clone)]
 pub struct TokenRotation {
@@ -71,7 +70,7 @@ pub struct ClientRegistry {
     cache: Mutex<Option<CachedFile>>,
 }
 
-/// The parsed file, and its size and modification time.
+/// The parsed file, and which version of it that is.
 #[derive(Debug)]
 struct CachedFile {
     stamp: FileStamp,
@@ -119,9 +118,7 @@ impl ClientRegistry {
     /// The registry of the gateway with this store.
     #[must_use]
     pub fn of_store(store: &Path) -> Self {
-        let mut name = store.file_name().unwrap_or_default().to_owned();
-        name.push(".clients.json");
-        Self { path: store.with_file_name(name), cache: Mutex::new(None) }
+        Self { path: store.with_added_extension("clients.json"), cache: Mutex::new(None) }
     }
 
     /// All clients.
@@ -151,10 +148,7 @@ impl ClientRegistry {
     /// The stamp of the file; `None` if there is none.
     pub(crate) fn stamp(&self) -> Result<Option<FileStamp>, ClientsError> {
         match fs::metadata(&self.path) {
-            Ok(about) => {
-                let modified = about.modified().map_err(|error| self.file_error(error))?;
-                Ok(Some((about.len(), modified)))
-            }
+            Ok(about) => Ok(Some(FileStamp::of(&about))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.file_error(error)),
         }
@@ -314,7 +308,9 @@ impl ClientRegistry {
         if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private_file::create_folders(folder).map_err(|error| self.file_error(error))?;
         }
-        let lock = create_empty(&self.path.with_extension("json.lock"));
+        let mut options = private_file::file_options();
+        let options = options.write(true).create(true).truncate(true);
+        let lock = options.open(self.path.with_extension("json.lock"));
         let lock = lock.and_then(|file| file.lock().map(|()| file));
         lock.map_err(|error| self.file_error(error))
     }
@@ -324,14 +320,7 @@ impl ClientRegistry {
         let ClientList { clients, removed } = list;
         let text = serde_json::to_string_pretty(&ClientFile { v: VERSION, clients, removed })
             .map_err(|error| self.file_error(error))?;
-        let new_file = self.path.with_extension("json.new");
-        let written = create_empty(&new_file).and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        });
-        written
-            .and_then(|()| fs::rename(&new_file, &self.path))
-            .map_err(|error| self.file_error(error))
+        replace_file(&self.path, &text).map_err(|error| self.file_error(error))
     }
 
     fn file_error(&self, problem: impl ToString) -> ClientsError {
@@ -343,13 +332,8 @@ fn unknown_client(name: &str) -> ClientsError {
     ClientsError::Unknown(name.chars().take(80).collect())
 }
 
-/// Creates an empty file that only this user can read.
-fn create_empty(path: &Path) -> io::Result<File> {
-    private_file::file_options().write(true).create(true).truncate(true).open(path)
-}
-
 fn token_digest(token: &str) -> String {
-    Sha256::digest(token.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(token.as_bytes()))
 }
 
 #[cfg(test)]

@@ -25,7 +25,9 @@ mod tool_filter;
 mod variables;
 mod yaml_text;
 
-pub use atomic_file::{FilePermissions, NewFile, replace_file, write_new_file};
+pub use atomic_file::{
+    FilePermissions, NewFile, replace_file, replace_public_file, write_new_file,
+};
 pub use catalogue::{Client, ConfigLocation, Scope};
 pub use client_folders::ClientFolders;
 pub use connected_file::{

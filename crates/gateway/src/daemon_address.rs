@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
+use weaver_types::hex;
 
 /// The longest socket path that every Unix accepts: macOS allows 104 bytes including the
 /// terminator.
@@ -15,9 +16,7 @@ const SOCKET_NAME: &str = "d.sock";
 /// The folder of a daemon, next to its store.
 pub(crate) fn run_folder(store: &Path) -> PathBuf {
     let store = std::path::absolute(store).unwrap_or_else(|_| store.to_path_buf());
-    let mut name = store.file_name().unwrap_or_default().to_owned();
-    name.push(".run");
-    store.with_file_name(name)
+    store.with_added_extension("run")
 }
 
 /// The socket of a daemon: in its folder, or in one with a short path where its own is too long for
@@ -35,7 +34,7 @@ pub(crate) fn socket(store: &Path) -> PathBuf {
 fn short_folder(store: &Path) -> PathBuf {
     let store = std::path::absolute(store).unwrap_or_else(|_| store.to_path_buf());
     let digest = Sha256::digest(store.as_os_str().as_encoded_bytes());
-    let short: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let short = hex(digest.get(..8).unwrap_or_default());
     let name = format!("weaver-{}-{short}", rustix::process::getuid().as_raw());
     Path::new("/tmp").join(name)
 }

@@ -27,6 +27,7 @@ pub mod daemon;
 #[cfg(unix)]
 mod daemon_address;
 pub mod expiry;
+mod file_stamp;
 #[cfg(unix)]
 pub mod http;
 mod interruption;

@@ -85,6 +85,7 @@ mod result_budget;
 mod roots_changes;
 mod run_clients;
 mod run_tracker;
+mod run_watch;
 mod runs;
 mod salt;
 mod sanitised_description;
@@ -111,7 +112,7 @@ mod user_statements;
 pub use client_process::{ClientKey, ClientProcess, ProcessTable};
 pub use current_run::CurrentRun;
 pub use error::ServeError;
-pub(crate) use message::{ClientMessage, outcome_unknown_result};
+pub(crate) use message::{ClientMessage, code, outcome_unknown_result};
 pub use own_tools::propose_own_tool;
 pub use requests::ResponseStreaming;
 pub use server::{

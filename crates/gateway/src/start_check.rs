@@ -8,7 +8,6 @@ use std::path::Path;
 
 use weaver_policy::PolicySet;
 use weaver_trace_store::Reader;
-use weaver_types::ledger::MAX_PAGE;
 use weaver_types::{Tenant, Timestamp};
 
 use crate::config::{
@@ -57,10 +56,7 @@ fn reused_versions(config: &Config, set: &PolicySet) -> Vec<DocumentFinding> {
         return Vec::new();
     }
     let Ok(reader) = Reader::open(&config.store_path) else { return Vec::new() };
-    let checked = set.check_high_water(&Tenant::default(), |key| {
-        let records = reader.records(&key.tenant, key.namespace, None, MAX_PAGE)?;
-        Ok(records.into_iter().find(|(id, _)| **id == *key.id).map(|(_, record)| record))
-    });
+    let checked = set.check_high_water(&Tenant::default(), |key| reader.record(key));
     checked.err().map_or_else(Vec::new, |error| error.findings().to_vec())
 }
 

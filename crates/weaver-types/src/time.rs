@@ -32,6 +32,12 @@ impl Timestamp {
         self.0
     }
 
+    /// The time `by` earlier; saturates.
+    #[must_use]
+    pub fn before(self, by: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
+    }
+
     /// The time `by` later; saturates.
     #[must_use]
     pub fn after(self, by: Duration) -> Self {

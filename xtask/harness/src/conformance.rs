@@ -13,12 +13,12 @@ mod suite;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use xshell::Shell;
 
 use self::gateway::RunningGateway;
 use self::suite::{CheckCounts, Scenarios, Subject, Suite, SuiteRun, lost_scenarios};
-use crate::{process, workspace};
+use crate::{build, process, workspace};
 
 /// The revisions to run, unless one is named.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
@@ -97,15 +97,10 @@ fn revisions(args: &Args) -> Vec<&str> {
 /// Runs the scenarios with the gateway as a server; returns how many fail only through it.
 fn run_server_scenarios(sh: &Shell, args: &Args, suite: &Suite, target: &Path) -> Result<usize> {
     let folder = target.join("conformance");
-    let weaver = match &args.weaver {
-        Some(file) => {
-            file.canonicalize().with_context(|| format!("cannot find {}", file.display()))?
-        }
-        None => gateway::built_program(target, "weaver"),
+    let weaver = match &args.url {
+        Some(_) => PathBuf::new(),
+        None => build::find_weaver(sh, args.weaver.as_deref(), false)?,
     };
-    if args.url.is_none() && args.weaver.is_none() {
-        process::run(process::cargo(sh).args(["build", "-p", "weaver-cli", "--bin", "weaver"]))?;
-    }
     let mut failed = 0;
     for revision in revisions(args) {
         let started = match &args.url {
@@ -150,7 +145,7 @@ fn run_server_scenarios(sh: &Shell, args: &Args, suite: &Suite, target: &Path) -
 fn run_client_scenarios(sh: &Shell, args: &Args, suite: &Suite, target: &Path) -> Result<usize> {
     let name = "conformance_client";
     process::run(process::cargo(sh).args(["build", "-p", "weaver-drivers", "--example", name]))?;
-    let program = gateway::built_program(target, &format!("examples/{name}"));
+    let program = build::program(&target.join("debug/examples"), name);
     let mut failed = 0;
     for revision in revisions(args) {
         let folder = target.join("conformance/client");

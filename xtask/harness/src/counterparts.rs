@@ -2,6 +2,7 @@
 //! the signed documents that they are run under.
 
 pub mod cache;
+pub mod gateway;
 pub mod pins;
 pub mod registries;
 pub mod trust;

@@ -9,9 +9,30 @@ pub mod routing;
 mod suggest;
 mod work;
 
-use anyhow::Result;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
 use clap::Subcommand;
 use xshell::Shell;
+
+/// The folder of a corpus.
+#[derive(clap::Args)]
+struct CorpusArg {
+    /// The folder of the corpus.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+impl CorpusArg {
+    /// The folder; `help` says where the corpus comes from.
+    fn folder(&self, help: &str) -> Result<&Path> {
+        let Some(data) = &self.data else { bail!("{help}") };
+        if !data.is_dir() {
+            bail!("{} is not a folder: {help}", data.display());
+        }
+        Ok(data)
+    }
+}
 
 /// The part to evaluate.
 #[derive(clap::Args)]

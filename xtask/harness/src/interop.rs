@@ -16,7 +16,7 @@ mod packages;
 mod plan;
 mod report;
 pub mod server;
-mod session;
+pub mod session;
 mod tap;
 mod trial;
 
@@ -35,8 +35,8 @@ use crate::counterparts::cache::Cache;
 use crate::counterparts::pins::Pins;
 use crate::counterparts::registries;
 use crate::counterparts::trust::{Documents, Trust};
-use crate::install::{InstallOutcome, MissingProgram};
-use crate::{process, workspace};
+use crate::install::MissingProgram;
+use crate::{build, workspace};
 
 /// The server that has each feature of the protocol.
 const FEATURE_SERVER: &str = "everything";
@@ -102,13 +102,13 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         let names: Vec<&str> = server::SERVERS.iter().map(|server| server.name).collect();
         bail!("no server `{name}` here; the servers are {}", names.join(", "));
     }
-    let weaver = find_or_build_weaver(sh, args, target)?;
+    let weaver = build::find_weaver(sh, args.weaver.as_deref(), args.release)?;
     let run = target.join("interop").join("run");
     let cache = Cache::open(target, &workspace::root()?, &run)?;
     let pins = Pins::read(&cache)?;
     let packages = Packages { npm: registries::npm(&cache), python: registries::python(&cache) };
     for (registry, installed) in [("npm", &packages.npm), ("PyPI", &packages.python)] {
-        if let InstallOutcome::Broken(reason) = installed {
+        if let Err(MissingProgram::Broken(reason)) = installed {
             eprintln!("error: installing from {registry} failed: {reason}");
         }
     }
@@ -149,13 +149,13 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
 /// Drive many clients at once and print the results.
 fn many_clients(cache: &Cache, weaver: &Path, packages: &Packages, args: &Args) -> Result<()> {
     for installed in [&packages.npm, &packages.python] {
-        match installed.missing() {
-            None => {}
-            Some(MissingProgram::OutOfReach(reason)) => {
+        match installed {
+            Ok(()) => {}
+            Err(MissingProgram::OutOfReach(reason)) => {
                 println!("SKIPPED: many clients: {reason}");
                 return Ok(());
             }
-            Some(MissingProgram::Broken(reason)) => bail!("not installed: {reason}"),
+            Err(MissingProgram::Broken(reason)) => bail!("not installed: {reason}"),
         }
     }
     let documents = Documents { folder: &cache.script("many"), name: "policy" };
@@ -207,18 +207,4 @@ fn features(
         eprintln!("features of {} ({}): tried", plan.server_label, route.name());
     }
     Some(table)
-}
-
-/// The program to drive: the given one, or a fresh build.
-fn find_or_build_weaver(sh: &Shell, args: &Args, target: &Path) -> Result<PathBuf> {
-    if let Some(file) = &args.weaver {
-        return file.canonicalize().with_context(|| format!("cannot find {}", file.display()));
-    }
-    let mut build = process::cargo(sh).args(["build", "-p", "weaver-cli", "--bin", "weaver"]);
-    if args.release {
-        build = build.arg("--release");
-    }
-    process::run(build)?;
-    let profile = if args.release { "release" } else { "debug" };
-    Ok(target.join(profile).join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))
 }

@@ -1,7 +1,8 @@
 //! How good and how fast Weaver is, and how it interoperates with third-party programs.
 //!
-//! `cargo xtask eval|interop|speed|peers` starts this program. It builds what it measures.
+//! `cargo xtask conformance|eval|interop|speed|peers` starts this program. It builds what it measures.
 
+mod build;
 mod conformance;
 mod counterparts;
 mod eval;

@@ -113,42 +113,32 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let shown = match &args.what {
         SpeedVerb::Redaction(args) => {
             let rounds = measure_redaction(sh, &target, args)?;
-            match args.effort.json {
-                true => format!("{}\n", redaction::json(&rounds)),
-                false => redaction::table(&rounds),
-            }
+            shown(&args.effort, redaction::json(&rounds), redaction::table(&rounds))
         }
         SpeedVerb::Kernel(args) => {
             let rounds = measure_kernel(sh, &target, args)?;
-            match args.effort.json {
-                true => format!("{}\n", kernel::json(&rounds)),
-                false => kernel::table(&rounds),
-            }
+            shown(&args.effort, kernel::json(&rounds), kernel::table(&rounds))
         }
         SpeedVerb::Gateway(args) => {
             let ours = gateway::measure(sh, &target, args)?;
-            match args.effort.json {
-                true => format!("{}\n", gateway::json(&ours)),
-                false => gateway::table(&ours),
-            }
+            shown(&args.effort, gateway::json(&ours), gateway::table(&ours))
         }
         SpeedVerb::Compile(args) => {
             let (ours, theirs) = measure_compile(sh, &target, args)?;
-            match args.effort.json {
-                true => format!("{}\n", compile::json(&ours, &theirs)),
-                false => compile::table(&ours, &theirs),
-            }
+            shown(&args.effort, compile::json(&ours, &theirs), compile::table(&ours, &theirs))
         }
         SpeedVerb::Routing(Routing { effort, data }) => {
             let (ours, theirs) = measure_routing(sh, &target, effort, data.as_deref())?;
-            match effort.json {
-                true => format!("{}\n", routing::json(&ours, &theirs)),
-                false => routing::table(&ours, &theirs),
-            }
+            shown(effort, routing::json(&ours, &theirs), routing::table(&ours, &theirs))
         }
     };
     print!("{shown}");
     Ok(())
+}
+
+/// What is printed, for scripts or for people.
+fn shown(effort: &Effort, json: Value, table: String) -> String {
+    if effort.json { format!("{json}\n") } else { table }
 }
 
 fn measure_redaction(sh: &Shell, target: &Path, args: &Turns) -> Result<Vec<Round>> {
@@ -278,7 +268,7 @@ fn build_benchmark(sh: &Shell, target: &Path, bin: &str) -> Result<PathBuf> {
 }
 
 fn program_path(target: &Path, bin: &str) -> PathBuf {
-    target.join("dist").join(format!("{bin}{}", std::env::consts::EXE_SUFFIX))
+    crate::build::program(&target.join("dist"), bin)
 }
 
 fn read_json(command: xshell::Cmd<'_>) -> Result<Value> {

@@ -3,7 +3,7 @@
 //! A type is covered if its name is in back quotes in the section of its crate, if its words are a
 //! term there (`HighWaterMark` by *high-water mark*), or if it has an ending that is listed in the
 //! section on names without a row. A module is covered by the same rules, or by a type in it that
-//! is. Crates that are not complete yet are counted in [`INCOMPLETE_CRATES`].
+//! is.
 
 use std::collections::BTreeSet;
 
@@ -17,39 +17,19 @@ const PATH: &str = "docs/glossary.md";
 /// The section whose table lists the endings that need no row.
 const ENDINGS: &str = "Names without a row";
 
-/// A crate with public types or modules without a term. Their number may only shrink.
-struct IncompleteCrate {
-    folder: &'static str,
-    names: usize,
-}
-
-const INCOMPLETE_CRATES: &[IncompleteCrate] = &[];
-
-/// Public types and modules without a term, and counts that are too high or too low.
+/// Public types and modules without a term.
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    compare(tree, INCOMPLETE_CRATES)
-}
-
-fn compare(tree: &Tree, open: &[IncompleteCrate]) -> Vec<Finding> {
     let Some(text) = tree.text(PATH) else { return Vec::new() };
     let glossary = Glossary::read(text);
     let mut findings = Vec::new();
     for folder in tree.crates() {
         let name = folder.strip_prefix("crates/").unwrap_or(&folder);
         let missing = uncovered_names(tree, &folder, |term| glossary.covers(name, term));
-        let known = open.iter().find(|one| one.folder == name).map_or(0, |one| one.names);
-        if missing.len() < known {
-            let message =
-                format!("`{name}` has {} names without a term, not {known}", missing.len());
-            let remedy = "lower the number in xtask/src/tidy/glossary.rs";
-            findings.push(Finding::error(RULE, (PATH, 1), message, remedy));
-        } else if missing.len() > known {
-            findings.extend(missing.iter().map(|one| {
-                let message = format!("`{}` is no term of the glossary", one.name);
-                let remedy = format!("add a row under `## {name}` in {PATH}");
-                Finding::error(RULE, (&one.path, one.line), message, remedy)
-            }));
-        }
+        findings.extend(missing.iter().map(|one| {
+            let message = format!("`{}` is no term of the glossary", one.name);
+            let remedy = format!("add a row under `## {name}` in {PATH}");
+            Finding::error(RULE, (&one.path, one.line), message, remedy)
+        }));
     }
     findings
 }
@@ -164,7 +144,7 @@ fn normalised(term: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{IncompleteCrate, compare};
+    use super::check;
     use crate::tidy::tree::Tree;
 
     const SOURCE: &str = "pub struct HighWaterMark;\npub enum Rule { A }\npub struct RuleError;\n\
@@ -173,28 +153,28 @@ mod tests {
         | `Error` | why not |\n\n## a\n\n| term | meaning |\n|---|---|\n\
         | high-water mark, other | the newest | `Rule` |\n";
 
-    fn messages(source: &str, glossary: &str, open: &[IncompleteCrate]) -> Vec<String> {
+    fn messages(source: &str, glossary: &str) -> Vec<String> {
         let tree = Tree::planted(&[
             ("crates/a/Cargo.toml", ""),
             ("crates/a/src/lib.rs", source),
             ("docs/glossary.md", glossary),
         ]);
-        compare(&tree, open).into_iter().map(|finding| finding.message).collect()
+        check(&tree).into_iter().map(|finding| finding.message).collect()
     }
 
     #[test]
     fn a_term_a_name_in_quotes_and_an_ending_cover_a_type() {
-        assert_eq!(messages(SOURCE, GLOSSARY, &[]), Vec::<String>::new());
+        assert_eq!(messages(SOURCE, GLOSSARY), Vec::<String>::new());
     }
 
     #[test]
     fn a_public_type_without_a_term_is_found() {
         let source = format!("{SOURCE}pub struct Asked;\n");
-        assert_eq!(messages(&source, GLOSSARY, &[]), ["`Asked` is no term of the glossary"]);
+        assert_eq!(messages(&source, GLOSSARY), ["`Asked` is no term of the glossary"]);
         let without = GLOSSARY.replace("high-water", "low-water");
-        assert_eq!(messages(SOURCE, &without, &[]).len(), 1);
+        assert_eq!(messages(SOURCE, &without).len(), 1);
         let other = GLOSSARY.replace("## a", "## b");
-        assert_eq!(messages(SOURCE, &other, &[]).len(), 2, "a row of another crate does not count");
+        assert_eq!(messages(SOURCE, &other).len(), 2, "a row of another crate does not count");
     }
 
     #[test]
@@ -207,18 +187,8 @@ mod tests {
             ("crates/a/src/parser.rs", "struct Rule;"),
             ("docs/glossary.md", GLOSSARY),
         ];
-        let found = compare(&Tree::planted(&modules), &[]);
+        let found = check(&Tree::planted(&modules));
         let paths: Vec<&str> = found.iter().map(|finding| finding.path.as_str()).collect();
         assert_eq!(paths, ["crates/a/src/parser.rs"]);
-    }
-
-    #[test]
-    fn the_number_of_open_names_may_only_shrink() {
-        let source = format!("{SOURCE}pub struct Asked;\n");
-        let open = |names| [IncompleteCrate { folder: "a", names }];
-        assert_eq!(messages(&source, GLOSSARY, &open(1)), Vec::<String>::new());
-        let more = messages(&source, GLOSSARY, &open(2));
-        assert_eq!(more, ["`a` has 1 names without a term, not 2"]);
-        assert_eq!(messages(SOURCE, GLOSSARY, &open(1)).len(), 1);
     }
 }

@@ -5,7 +5,6 @@
 ///
 /// `OR` and `/` need one side; `AND` needs both and binds closer. `X WITH Y` is one licence and
 /// must be allowed as a whole.
-/// must be allowed as such.
 ///
 /// # Errors
 /// If the expression does not parse; says why.

@@ -4,7 +4,6 @@
 //! code without blank lines, comments and tests. The stated number may exceed the count by less
 //! than [`MAX_EXCESS`], and must never be below it. So the trusted base grows only if somebody writes
 //! that down.
-//! down that it does.
 
 use super::finding::Finding;
 use super::rust_text::{code, without_tests};

@@ -1,13 +1,12 @@
 //! The arguments of `weaver allow`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use weaver_policy_analysis::suggest::AllowScope;
 
 use crate::policy::signing::SigningArgs;
-use crate::shared_args::JsonFlag;
+use crate::shared_args::{ConfigArg, JsonFlag};
 
 const HELP: &str = "\
 Examples:
@@ -21,13 +20,8 @@ have made of the calls of the last days. A rule that holds or denies the call ge
 What leaves the machine or destroys is never allowed by a rule: for it, approvals in advance are
 proposed. What information flow held is proposed nothing.";
 
-/// The text is not a width.
-#[derive(Debug, Clone, Copy, thiserror::Error)]
-#[error("write same, similar or tool")]
-struct UnknownWidth;
-
-fn parse_width(text: &str) -> Result<AllowScope, UnknownWidth> {
-    AllowScope::parse(text).ok_or(UnknownWidth)
+fn parse_width(text: &str) -> Result<AllowScope, &'static str> {
+    AllowScope::parse(text).ok_or("write same, similar or tool")
 }
 
 #[derive(Debug, Args)]
@@ -42,9 +36,8 @@ pub(crate) struct Allow {
     /// How far back the replay looks: a number and s, m, h, d or w
     #[arg(long, value_name = "AGE", default_value = "7d", value_parser = crate::age::parse)]
     pub(super) since: Duration,
-    /// The configuration; the default is the nearest weaver.toml, or your own
-    #[arg(long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     #[command(flatten)]
     pub(super) sign: SigningArgs,
     #[command(flatten)]

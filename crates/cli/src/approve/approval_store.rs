@@ -14,7 +14,7 @@ use weaver_types::ledger::{MAX_PAGE, Namespace, Record};
 use weaver_types::{Clock as _, EventKind, LogId, PrincipalId, SystemClock, Tenant, Timestamp};
 
 use super::args::ApprovalSource;
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, config_path};
 
 /// The ledger of a gateway, its inbox, and the documents in force if they can be read.
 pub(super) struct ApprovalStore {
@@ -32,7 +32,7 @@ pub(super) struct ApprovalStore {
 
 impl ApprovalStore {
     pub(super) fn open(from: &ApprovalSource) -> Result<Self, Failure> {
-        let Some(store) = &from.store else { return Self::from_config(&from.config) };
+        let Some(store) = &from.store else { return Self::from_config(&from.config.path()) };
         let notes = vec![
             "without the configuration nobody's authority can be looked up; the gateway will"
                 .to_owned(),
@@ -50,9 +50,7 @@ impl ApprovalStore {
     }
 
     fn from_config(file: &Path) -> Result<Self, Failure> {
-        // The servers are not started here, so their variables need not be set.
-        let lookup = |name: &str| Some(std::env::var(name).unwrap_or_else(|_| "unset".to_owned()));
-        let config = config::load_with(file, &lookup)?;
+        let config = config_path::load_ignoring_unset_variables(file)?;
         let mut notes = Vec::new();
         Ok(Self {
             reader: open(&config.store_path)?,

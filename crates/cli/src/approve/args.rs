@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::shared_args::{JsonFlag, PassphraseArgs};
+use crate::shared_args::{ConfigArg, JsonFlag, PassphraseArgs};
 
 const EXAMPLES: &str = "\
 See what waits, look at one request, release it:
@@ -80,10 +80,8 @@ pub(crate) enum Approve {
 /// Where the ledger and the inbox are.
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalSource {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    pub(super) config: PathBuf,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     /// The ledger, instead of the one of the configuration; nothing else is read of it then
     #[arg(long, value_name = "FILE")]
     pub(super) store: Option<PathBuf>,

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use weaver_types::Timestamp;
 
-use crate::{Exit, Failure};
-
-const UNITS: [(char, u64); 4] = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400)];
+use crate::{Exit, Failure, age};
 
 /// A time in RFC 3339, or a span from now such as `90m` or `7d`.
 pub(super) fn parse_time(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
-    parse_duration(text)
+    age::parse(text)
+        .ok()
         .map(|span| now.after(span))
         .or_else(|| Timestamp::parse_rfc3339(text))
         .ok_or_else(|| {
@@ -20,14 +19,6 @@ pub(super) fn parse_time(text: &str, now: Timestamp) -> Result<Timestamp, Failur
                 "write RFC 3339, such as 2027-01-31T00:00:00Z, or a span such as 2h or 7d",
             )
         })
-}
-
-/// A span such as `90m` or `7d`.
-pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
-    let unit = text.chars().next_back()?;
-    let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit)?;
-    let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
-    number.checked_mul(*seconds).map(Duration::from_secs)
 }
 
 /// A duration in the largest unit that fits: `12 min`.

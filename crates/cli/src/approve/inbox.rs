@@ -9,7 +9,7 @@ use weaver_types::{OsRandom, random_text};
 use crate::{Exit, Failure};
 
 /// Writes a signed file into the inbox, under a name that begins with `subject`.
-pub(super) fn submit(inbox: &Path, subject: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
+pub(crate) fn submit(inbox: &Path, subject: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
     let random = random_text("", 8, &OsRandom)
         .map_err(|error| Failure::new(Exit::Internal, "approve.random", error))?;
     let name: String = subject

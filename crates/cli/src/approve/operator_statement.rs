@@ -170,11 +170,10 @@ fn current_run(store: &ApprovalStore) -> Result<RunId, Failure> {
         runs.retain(|current| current.principal == *principal);
     }
     let processes = ProcessTable::default();
-    let gone = |client: &Option<ClientKey>| match client {
-        Some(ClientKey::Process(process)) => processes.has_exited(process),
-        _ => false,
-    };
-    runs.retain(|current| !gone(&current.client));
+    runs.retain(|current| match &current.client {
+        ClientKey::Process(process) => !processes.has_exited(process),
+        _ => true,
+    });
     let message = match runs.as_slice() {
         [] => "no run is under way".to_owned(),
         [only] => return Ok(only.run.clone()),
@@ -191,7 +190,7 @@ fn current_run(store: &ApprovalStore) -> Result<RunId, Failure> {
 
 fn run_line(current: &CurrentRun) -> String {
     let CurrentRun { principal, client, run, last_used, .. } = current;
-    let client = client.as_ref().map_or_else(|| "any client".to_owned(), ClientKey::display_text);
+    let client = client.display_text();
     let (run, principal) = (
         terminal_text::escape_line(run.as_str(), 160),
         terminal_text::escape_line(principal.as_str(), 80),
@@ -202,8 +201,8 @@ fn run_line(current: &CurrentRun) -> String {
 /// The current runs that can be read: one for each client process of a principal.
 fn current_runs(store: &ApprovalStore) -> Result<Vec<CurrentRun>, Failure> {
     let mut runs = Vec::new();
-    store.for_each_record(Namespace::CurrentRun, |id, record| {
-        runs.extend(CurrentRun::from_bytes(id, &record.value));
+    store.for_each_record(Namespace::CurrentRun, |_, record| {
+        runs.extend(CurrentRun::from_bytes(&record.value));
     })?;
     Ok(runs)
 }

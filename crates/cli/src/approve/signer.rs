@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_gateway::secret::KeyFile;
 use weaver_policy::approval::Rejection;
 use weaver_policy::{Approver, Keys};
 use weaver_types::Timestamp;
@@ -53,11 +53,7 @@ impl Signer {
 
     /// Decrypts the key file.
     pub(super) fn unlock(&self, args: &SignWith) -> Result<SigningKey, Failure> {
-        let passphrase = match args.passphrase.passphrase_fd {
-            Some(fd) => Passphrase::from_descriptor(fd)?,
-            None => Passphrase::ask(&format!("Passphrase of {}: ", self.path.display()))?,
-        };
-        Ok(self.file.open(&passphrase)?)
+        args.passphrase.unlock(&self.path, &self.file)
     }
 }
 

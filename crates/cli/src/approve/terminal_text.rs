@@ -13,8 +13,7 @@ pub(super) fn escape_json(value: &Value) -> String {
 
 /// The same over several lines, indented.
 pub(super) fn escape_json_pretty(value: &Value) -> String {
-    // A line feed inside a JSON text is already `
-    // `.
+    // A line feed inside a JSON text is already `\n`.
     escape_invisible(&format!("{value:#}"), |c| matches!(c, ' ' | '\n'))
 }
 

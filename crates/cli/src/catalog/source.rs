@@ -1,32 +1,22 @@
 //! Loads the catalog that the command line names.
 
-use std::io;
 use std::path::Path;
 
 use contextweaver::catalog::Catalog;
 use contextweaver::catalog::load::{self, CatalogFormat, LoadOptions, LoadedCatalog};
 use contextweaver::error::CatalogError;
-use weaver_gateway::bounded_file::{self, ReadError};
 
 use super::args::InputArgs;
 use super::{Exit, Failure, skills};
+use crate::input;
 
 /// The largest file, in bytes.
 const MAX_INPUT_BYTES: usize = 256 * 1024 * 1024;
 
 /// The text of a file, or of standard input for `-`.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
-    let read = if path.as_os_str() == "-" {
-        bounded_file::read_all(io::stdin().lock(), MAX_INPUT_BYTES)
-            .and_then(|bytes| String::from_utf8(bytes).map_err(|_| ReadError::NotText))
-    } else {
-        bounded_file::read_text(path, MAX_INPUT_BYTES)
-    };
-    read.map_err(|error| {
-        let message = format!("{}: {error}", path.display());
-        Failure::new(Exit::Invalid, "catalog.unreadable", message)
-            .with_next_step("name a file, or `-`")
-    })
+    input::read_text(path, MAX_INPUT_BYTES)
+        .map_err(|error| input::unreadable(path, "catalog.unreadable", error))
 }
 
 /// The entries of a catalog, including those that are no valid items.

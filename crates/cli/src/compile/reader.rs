@@ -1,7 +1,6 @@
 //! Reads the items of a log, one JSON object a line.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,13 +8,12 @@ use contextweaver::compile::{
     ContextItem, ContextItemKind, ContextLog, StructuredCall, ToolOutput, item_from_output,
 };
 use serde_json::{Map, Value};
-use weaver_gateway::bounded_file;
 use weaver_text::{escape, suggest, token::TokenCounter};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::{CallId, CapabilityId, Confidentiality, Label, RawResult};
 
 use super::firewall::LogFirewall;
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, input};
 
 /// The largest log, in bytes.
 const MAX_INPUT_BYTES: usize = 512 * 1024 * 1024;
@@ -28,7 +26,8 @@ const FORMAT_HINT: &str = "write {\"id\", \"kind\", \"text\"} with \"parent_id\"
 type FieldProblem = (&'static str, String);
 
 pub(super) fn read_log(path: &Path, counter: Arc<dyn TokenCounter>) -> Result<ContextLog, Failure> {
-    let text = read_text(path)?;
+    let text = input::read_text(path, MAX_INPUT_BYTES)
+        .map_err(|error| input::unreadable(path, "compile.unreadable", error))?;
     // Editors may put a byte-order mark before the first line.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let gate = LogFirewall::new()?;
@@ -49,21 +48,6 @@ pub(super) fn read_log(path: &Path, counter: Arc<dyn TokenCounter>) -> Result<Co
         })?;
     }
     Ok(log)
-}
-
-fn read_text(path: &Path) -> Result<String, Failure> {
-    let read = if path.as_os_str() == "-" {
-        bounded_file::read_all(io::stdin().lock(), MAX_INPUT_BYTES).and_then(|bytes| {
-            String::from_utf8(bytes).map_err(|_| bounded_file::ReadError::NotText)
-        })
-    } else {
-        bounded_file::read_text(path, MAX_INPUT_BYTES)
-    };
-    read.map_err(|error| {
-        let message = format!("{}: {error}", path.display());
-        Failure::new(Exit::Invalid, "compile.unreadable", message)
-            .with_next_step("name a file, or `-`")
-    })
 }
 
 fn parse_item(line: &str, gate: &LogFirewall) -> Result<ContextItem, FieldProblem> {

@@ -1,11 +1,9 @@
 //! The arguments of `weaver connect` and `weaver disconnect`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use weaver_gateway::clients::Client;
 
-use crate::shared_args::JsonFlag;
+use crate::shared_args::{ConfigArg, JsonFlag};
 
 fn clients_text() -> String {
     let ids: Vec<&str> = Client::all().iter().map(|client| client.id).collect();
@@ -18,9 +16,8 @@ pub(crate) struct Connect {
     /// The clients; without any, all whose configuration has servers that Weaver knows
     #[arg(value_name = "CLIENT")]
     pub(super) clients: Vec<String>,
-    /// The configuration; the default is the nearest weaver.toml, or your own
-    #[arg(long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     /// Also the files of this folder, such as .mcp.json; everyone who shares them gets the change
     /// too
     #[arg(long)]
@@ -45,9 +42,8 @@ pub(crate) struct Disconnect {
     /// The clients; without any, all that are connected
     #[arg(value_name = "CLIENT")]
     pub(super) clients: Vec<String>,
-    /// The configuration; the default is the nearest weaver.toml, or your own
-    #[arg(long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     /// Show what would change, and change nothing
     #[arg(long)]
     pub(super) dry_run: bool,

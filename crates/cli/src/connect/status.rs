@@ -38,10 +38,8 @@ pub(super) fn run(gateway: &GatewayConnections, args: &Connect) -> Result<Exit, 
     if !args.output.json {
         output::text(&clients_table(&clients))?;
     }
-    let is_connected = |one: &&ClientState| {
-        matches!(one.state, ConnectedFileState::Connected | ConnectedFileState::Edited)
-    };
-    let since = clients.iter().filter(is_connected).map(|one| one.connection.connected_at()).max();
+    let connected = clients.iter().filter(|one| one.state.is_connected());
+    let since = connected.map(|one| one.connection.connected_at()).max();
     let call = match since {
         None => None,
         Some(since) => first_call(gateway, since, args)?,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::shared_args::JsonFlag;
+use crate::shared_args::{ConfigArg, JsonFlag};
 
 const EXAMPLES: &str = "\
 See what every server offers, and how it stands against what was approved:
@@ -45,10 +45,8 @@ pub(crate) enum Contracts {
 /// Which configuration's tools to list.
 #[derive(Debug, Args)]
 pub(crate) struct ToolSource {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    pub(crate) config: PathBuf,
+    #[command(flatten)]
+    pub(crate) config: ConfigArg,
     /// Do not verify the signatures of the documents
     #[arg(long)]
     pub(crate) unsigned_development: bool,
@@ -76,7 +74,7 @@ of them, each tool with the digest of what its server says now. With `--tools` n
 the file is a server's answer to tools/list, or its list of tools. The document is a beginning:
 each line has its reason, and where names, descriptions, schemas and hints leave it open, the
 stricter is proposed. Read it through, then sign it with `weaver sign`. --approvals writes the
-terms of standing approvals beside it, for `weaver approve standing grant --file`.
+terms of standing approvals beside it, for `weaver approve standing grant --from`.
 
 It ends with 5 where a server did not start or list its tools: what the others list is written all
 the same, and standard error says who is missing and why.";
@@ -85,18 +83,16 @@ the same, and standard error says who is missing and why.";
 #[command(after_help = PROPOSE)]
 pub(crate) struct Propose {
     /// A list of tools instead of the servers, as `--tools`
-    #[arg(value_name = "FILE", conflicts_with = "tools")]
+    #[arg(value_name = "FILE", conflicts_with_all = ["tools", "config"])]
     pub(super) file: Option<PathBuf>,
     /// A list of tools instead of the servers; `-` is standard input
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "config")]
     pub(super) tools: Option<PathBuf>,
     /// The server's name, which stands before that of each tool of the list
     #[arg(long, value_name = "NAME", conflicts_with_all = ["config", "server"])]
     pub(super) surface: Option<String>,
-    /// The configuration whose servers are started
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument, conflicts_with_all = ["file", "tools"])]
-    pub(super) config: PathBuf,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     /// Only this server; may be repeated
     #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "tools"])]
     pub(super) server: Vec<String>,

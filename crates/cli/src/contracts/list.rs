@@ -40,8 +40,7 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
         }
     }
     out.push_str(&live.notes());
-    let tools = if all.len() == 1 { "1 tool".to_owned() } else { format!("{} tools", all.len()) };
-    out.push_str(&format!("{tools}\n"));
+    out.push_str(&format!("{}\n", output::counted(all.len(), "tool")));
     output::text(&out)?;
     Ok(Exit::Ok)
 }

@@ -44,7 +44,7 @@ pub(super) fn list_servers(
 impl LiveTools {
     /// Connects the servers of the surface and lists their tools.
     pub(crate) fn list(from: &ToolSource, surface: &str) -> Result<Self, Failure> {
-        let config = config::load(&from.config)?;
+        let config = config::load(from.config.path())?;
         let now = SystemClock::default().now();
         let policy = config::load_policy(
             &config,

@@ -80,7 +80,7 @@ fn from_list(args: &Propose, list: &Path) -> Result<Proposals, Failure> {
 
 /// Lists the tools of the configured servers and pins what each server says of them.
 fn from_servers(args: &Propose) -> Result<Proposals, Failure> {
-    let config = config::load(&args.config)?;
+    let config = config::load(args.config.path())?;
     let mut servers = Vec::new();
     for name in &args.server {
         servers.extend(live_tools::servers_of_surface(&config, name)?);

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
@@ -13,6 +13,7 @@ use super::store_of;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::shared_args::ConfigArg;
 
 /// How often to look for new lines.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -21,10 +22,8 @@ const MAX_TAIL_BYTES: u64 = 256 * 1024;
 
 #[derive(Debug, Args)]
 pub(crate) struct Logs {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    config: PathBuf,
+    #[command(flatten)]
+    config: ConfigArg,
     /// Show this many of the last lines
     #[arg(long, value_name = "N", default_value_t = 50)]
     lines: usize,
@@ -34,7 +33,7 @@ pub(crate) struct Logs {
 }
 
 pub(crate) fn run(args: &Logs) -> Result<Exit, Failure> {
-    let store = store_of(&args.config)?;
+    let store = store_of(&args.config.path())?;
     let path = DaemonFolder::of_store(&store).log();
     let mut file = File::open(&path).map_err(|error| {
         let message = format!("{}: {error}", path.display());

@@ -1,7 +1,5 @@
 //! `weaver restart`: replaces the running daemon.
 
-use std::path::PathBuf;
-
 use clap::{Args, Parser};
 use weaver_gateway::config::SignatureChecks;
 use weaver_gateway::daemon::{self, DaemonError};
@@ -14,13 +12,12 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::serve::{LogFormatArgument, StartOptions};
+use crate::shared_args::ConfigArg;
 
 #[derive(Debug, Args)]
 pub(crate) struct Restart {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    config: PathBuf,
+    #[command(flatten)]
+    config: ConfigArg,
     #[command(flatten)]
     start: StartOptions,
 }
@@ -28,7 +25,7 @@ pub(crate) struct Restart {
 /// Replaces the daemon by one of the installed program with the same options: in its own process,
 /// or, if a client had started it, in the background.
 pub(crate) fn run(args: &Restart) -> Result<Exit, Failure> {
-    let file = absolute_config(&args.config)?;
+    let file = absolute_config(&args.config.path())?;
     let store = weaver_gateway::config::load_store_path(&file)?;
     let previous =
         daemon::status(&store).ok().and_then(|status| daemon_arguments(&status.arguments));

@@ -1,6 +1,7 @@
 //! `weaver status`: the running daemon, its clients, servers and documents.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::json;
 use weaver_gateway::config;
@@ -8,14 +9,15 @@ use weaver_gateway::daemon::{self, DaemonStatus};
 use weaver_text::escape;
 
 use super::{DaemonArgs, absolute_config, daemon_failure, store_of};
+use crate::approve::duration::duration_text;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
 pub(crate) fn status(args: &DaemonArgs) -> Result<Exit, Failure> {
-    let store = store_of(&args.config)?;
+    let store = store_of(&args.config.path())?;
     let mut status = daemon::status(&store).map_err(|error| daemon_failure(&store, error))?;
-    if let Err(errors) = config::load_store_path(absolute_config(&args.config)?) {
+    if let Err(errors) = config::load_store_path(absolute_config(&args.config.path())?) {
         // The daemon itself may not have noticed yet.
         let problem = || Failure::from(errors).plain_text();
         status.server.refused_configuration.get_or_insert_with(problem);
@@ -42,7 +44,7 @@ fn status_text(status: &DaemonStatus) -> String {
         output::bold("weaver"),
         status.version,
         status.pid,
-        uptime_text(status.uptime_s),
+        duration_text(Duration::from_secs(status.uptime_s)),
         status.config.display()
     );
     if let Some(address) = status.http {
@@ -100,14 +102,4 @@ fn status_text(status: &DaemonStatus) -> String {
         many => format!("\n{many} calls wait for an approval: `weaver approve list`\n"),
     });
     out
-}
-
-/// A duration in the largest unit that fits.
-fn uptime_text(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7_200 => format!("{} min", seconds / 60),
-        7_200..172_800 => format!("{} h", seconds / 3_600),
-        _ => format!("{} days", seconds / 86_400),
-    }
 }

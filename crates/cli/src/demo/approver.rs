@@ -1,6 +1,5 @@
 //! The person in the demo who releases a held call, and somebody without the authority to.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use weaver_agent_kernel::StoredApproval;
@@ -8,10 +7,11 @@ use weaver_policy::approval::{ApprovalRequest, Resolution, ResolutionVerdict};
 use weaver_trace_store::Reader;
 use weaver_types::ledger::Namespace;
 use weaver_types::signature::SigningKey;
-use weaver_types::{Clock as _, OsRandom, SystemClock, Tenant, random_text};
+use weaver_types::{Clock as _, SystemClock, Tenant};
 
 use super::DemoError;
 use super::folder::DemoFolder;
+use crate::approve::inbox;
 
 /// The approver's name in the keys document.
 const NAME: &str = "owner";
@@ -58,11 +58,8 @@ impl<'f> Approver<'f> {
     }
 
     fn submit(&self, bytes: &[u8]) -> Result<(), DemoError> {
-        let inbox = self.folder.inbox();
-        let name = random_text("", 8, &OsRandom).map_err(approval_error)?;
-        let (part, path) = (inbox.join(format!("{name}.part")), inbox.join(format!("{name}.json")));
-        fs::write(&part, bytes).map_err(DemoError::file("write", &part))?;
-        fs::rename(&part, &path).map_err(DemoError::file("write", &path))?;
+        let path = inbox::submit(&self.folder.inbox(), "demo", bytes)
+            .map_err(|failure| approval_error(failure.message))?;
         let begun = Instant::now();
         while path.exists() {
             if begun.elapsed() > INBOX_TIMEOUT {

@@ -14,21 +14,21 @@ pub(super) fn checks(context: &CheckContext) -> Vec<HealthCheck> {
     if let Some(certificate) = expiry::of_certificate(&context.config) {
         let next = "renew it; `cert` under `[http]` names the file, which is read again by itself";
         let good = format!("valid until {}", certificate.at.rfc3339());
-        let ending = ending_check("the certificate", &certificate, context.now);
+        let ending = ending_text("the certificate", &certificate, context.now);
         found.push(match ending {
             None => HealthCheck::good("certificate", good),
-            Some((finding, true)) => HealthCheck::bad("certificate", finding, next),
-            Some((finding, false)) => HealthCheck::notable("certificate", finding, next),
+            Some(finding) if certificate.at <= context.now => {
+                HealthCheck::bad("certificate", finding, next)
+            }
+            Some(finding) => HealthCheck::notable("certificate", finding, next),
         });
     }
     let tokens = expiry::of_clients(&context.config.store_path);
     for token in &tokens {
         let name = escape::line(&token.name);
         let what = format!("the token of `{name}`");
-        let Some((finding, has_ended)) = ending_check(&what, token, context.now) else {
-            continue;
-        };
-        let next = match has_ended {
+        let Some(finding) = ending_text(&what, token, context.now) else { continue };
+        let next = match token.at <= context.now {
             true => format!("`weaver clients rotate {name}` makes another, `remove` forgets it"),
             false => format!("`weaver clients rotate {name}` makes another beside it"),
         };
@@ -42,13 +42,11 @@ pub(super) fn checks(context: &CheckContext) -> Vec<HealthCheck> {
     found
 }
 
-/// What to say of something that has ended or ends soon, and whether it has ended.
-fn ending_check(what: &str, expiry: &Expiry, now: Timestamp) -> Option<(String, bool)> {
-    let at = expiry.at.rfc3339();
+/// What to say of something that has ended or ends soon.
+fn ending_text(what: &str, expiry: &Expiry, now: Timestamp) -> Option<String> {
+    let (at, left) = (expiry.at.rfc3339(), expiry.at.since(now));
     if expiry.at <= now {
-        return Some((format!("{what} has ended at {at}"), true));
+        return Some(format!("{what} has ended at {at}"));
     }
-    let left = expiry.at.since(now);
-    (left <= NOTICE_PERIOD)
-        .then(|| (format!("{what} ends in {}, at {at}", duration_text(left)), false))
+    (left <= NOTICE_PERIOD).then(|| format!("{what} ends in {}, at {at}", duration_text(left)))
 }

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use weaver_gateway::clients::ConnectedFileState;
 #[cfg(unix)]
 use weaver_gateway::daemon::{self, DaemonError, DaemonStatus};
 use weaver_gateway::publish::status::PublishStatus;
@@ -243,7 +242,7 @@ fn running_gateway_checks(file: &Path, status: &DaemonStatus) -> Vec<HealthCheck
 }
 
 fn clients_check(context: &CheckContext) -> HealthCheck {
-    let states = GatewayConnections::open(Some(&context.config.file))
+    let states = GatewayConnections::open(&context.config.file)
         .and_then(|gateway| connect::client_states(&gateway));
     let states = match states {
         Ok(states) => states,
@@ -252,10 +251,11 @@ fn clients_check(context: &CheckContext) -> HealthCheck {
             return HealthCheck::bad("clients", escape::line(&failure.message), next);
         }
     };
-    let is_connected =
-        |state| matches!(state, ConnectedFileState::Connected | ConnectedFileState::Edited);
-    let disconnected: Vec<&str> =
-        states.iter().filter(|one| !is_connected(one.state)).map(|one| one.name.as_str()).collect();
+    let disconnected: Vec<&str> = states
+        .iter()
+        .filter(|one| !one.state.is_connected())
+        .map(|one| one.name.as_str())
+        .collect();
     if !disconnected.is_empty() {
         let finding = format!("{} no longer come through Weaver", disconnected.join(", "));
         return HealthCheck::bad("clients", finding, "`weaver connect` puts them behind it again");

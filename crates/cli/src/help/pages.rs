@@ -190,7 +190,7 @@ pub(super) const PAGES: &[HelpPage] = &[
     page("approve revoke", &["weaver approve revoke apr_0123… --key owner.key"], "").with_rare(&["store", "inbox", "person"]),
     page("approve standing", &["weaver approve standing list"], ""),
     page("approve standing list", &["weaver approve standing list"], ""),
-    page("approve standing show", &["weaver approve standing show apv_0123…"], ""),
+    page("approve standing show", &["weaver approve standing show std_0123…"], ""),
     page(
         "approve standing grant",
         &["weaver approve standing grant --key owner.key --capability 'files.*' \\\n\
@@ -202,7 +202,7 @@ pub(super) const PAGES: &[HelpPage] = &[
         &["weaver approve standing sign mail.json --key owner.key"],
         "When enough people have signed, it goes to the inbox.",
     ).with_rare(&["store", "inbox", "person"]),
-    page("approve standing revoke", &["weaver approve standing revoke apv_0123… --key owner.key"], ""),
+    page("approve standing revoke", &["weaver approve standing revoke std_0123… --key owner.key"], ""),
     page("approve watch", &["weaver approve watch --once"], ""),
     page(
         "approve clock",

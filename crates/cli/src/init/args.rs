@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::shared_args::{JsonFlag, PassphraseArgs};
+use crate::shared_args::{ConfigArg, JsonFlag, PassphraseArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,9 +59,8 @@ pub(crate) struct Init {
     after_help = "Example:\n  weaver update --yes\n\nNew servers and tools get contracts and rules, as a setup would give them. What changed waits for\n`weaver contracts approve`."
 )]
 pub(crate) struct Update {
-    /// The configuration; the default is the nearest weaver.toml, or your own
-    #[arg(long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     /// A file with new servers; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(super) from: Vec<PathBuf>,

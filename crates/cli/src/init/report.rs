@@ -71,7 +71,7 @@ impl Report<'_> {
         }
         if !selection.secrets.is_empty() {
             let many = selection.secrets.len();
-            let many = format!("{many} secret{}, for you alone", if many == 1 { "" } else { "s" });
+            let many = format!("{}, for you alone", output::counted(many, "secret"));
             let place = match selection.secret_location {
                 SecretLocation::EnvironmentFile => ".weaver/secrets.env",
                 SecretLocation::Keychain => "the system's keychain",

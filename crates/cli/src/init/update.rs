@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_gateway::secret::KeyFile;
 use weaver_gateway::setup::{GatewayUpdate, Posture, Selection, ServerChanges, UsedNames};
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock};
@@ -13,13 +13,13 @@ use super::args::{Init, Update as Args};
 use super::{found_servers, list_within, questions, report, secrets, table};
 use crate::output::OutputFormat;
 use crate::policy::signing::with_key_hint;
-use crate::shared_args::{JsonFlag, PassphraseArgs};
+use crate::shared_args::{ConfigArg, JsonFlag, PassphraseArgs};
 use crate::{Exit, Failure, config_path, output};
 
 /// `weaver init` for an existing gateway.
 pub(super) fn update_existing(args: &Init, dir: &Path) -> Result<Exit, Failure> {
     let update = Args {
-        config: Some(dir.join("weaver.toml")),
+        config: ConfigArg::of(&dir.join("weaver.toml")),
         from: args.from.clone(),
         yes: args.yes || args.answers.is_some(),
         secrets: args.secrets.clone(),
@@ -73,7 +73,7 @@ struct UpdateExclusions<'a> {
 
 fn apply_update(args: &Args, exclusions: &UpdateExclusions<'_>) -> Result<Exit, Failure> {
     let place = secrets::parse(args.secrets.as_deref())?.unwrap_or_default();
-    let file = config_path::resolve_absolute(args.config.as_deref())?;
+    let file = config_path::absolute(&args.config.resolve()?)?;
     let now = SystemClock::default().now();
     let update = GatewayUpdate::open(&file, now)?;
     let files = update.unknown_servers(found_servers::client_files(&args.from)?);
@@ -128,11 +128,7 @@ fn apply_update(args: &Args, exclusions: &UpdateExclusions<'_>) -> Result<Exit, 
     }
     let key = args.key.clone().unwrap_or_else(|| update.root_key());
     let key_file = KeyFile::read(&key).map_err(|error| with_key_hint(&key, error.into()))?;
-    let passphrase = match args.passphrase.passphrase_fd {
-        Some(fd) => Passphrase::from_descriptor(fd)?,
-        None => Passphrase::ask(&format!("Passphrase of {}: ", key.display()))?,
-    };
-    let key = key_file.open(&passphrase)?;
+    let key = args.passphrase.unlock(&key, &key_file)?;
     secrets::store(place, &mut selection);
     let report =
         UpdateReport { config: &file, selection: &selection, changes: &changes, is_signed: true };

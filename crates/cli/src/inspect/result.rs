@@ -1,28 +1,18 @@
 //! Reads a result from a file.
 
-use std::io;
 use std::path::Path;
 
-use weaver_gateway::bounded_file;
 use weaver_types::{ContentBlocks, RawContent, RawResult};
 
-use crate::{Exit, Failure};
+use crate::{Failure, input};
 
 /// The largest result, in bytes.
 const MAX_INPUT_BYTES: usize = 64 << 20;
 
 /// The bytes of the file.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let read = if path.as_os_str() == "-" {
-        bounded_file::read_all(io::stdin().lock(), MAX_INPUT_BYTES)
-    } else {
-        bounded_file::read_bytes(path, MAX_INPUT_BYTES)
-    };
-    read.map_err(|error| {
-        let message = format!("{}: {error}", path.display());
-        Failure::new(Exit::Invalid, "inspect.unreadable", message)
-            .with_next_step("name a file, or `-`")
-    })
+    input::read_bytes(path, MAX_INPUT_BYTES)
+        .map_err(|error| input::unreadable(path, "inspect.unreadable", error))
 }
 
 /// The result of a tool that returned these bytes: JSON if they are JSON, else text.

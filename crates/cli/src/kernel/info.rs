@@ -11,7 +11,7 @@ use super::output;
 use crate::{Exit, Failure};
 
 pub(super) fn run(args: &KernelArgs) -> Result<Exit, Failure> {
-    let config = config::load(&args.from.config)?;
+    let config = config::load(args.from.config.path())?;
     let now = SystemClock::default().now();
     let policy = config::load_policy(
         &config,

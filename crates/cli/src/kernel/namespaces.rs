@@ -9,7 +9,7 @@ use super::output;
 use crate::{Exit, Failure};
 
 pub(super) fn run(args: &KernelArgs) -> Result<Exit, Failure> {
-    let config = config::load(&args.from.config)?;
+    let config = config::load(args.from.config.path())?;
     let servers = config.upstreams.iter().map(|one| one.name.to_string());
     let own = (!config.tools.is_empty()).then(|| config::OWN_TOOLS_NAMESPACE.to_owned());
     let memory = config.memory.is_some().then(|| "kernel.memory".to_owned());

@@ -93,15 +93,7 @@ fn tools_text(tools: &[Arc<Capability>], live: &LiveTools) -> String {
         let (class, sink) = (class.as_str().unwrap_or("-"), sink.as_str().unwrap_or("-"));
         out.push_str(&format!("{:?} {class:<11} {id:<id_width$} {sink}\n", tool.rung()));
     }
-    for (name, problem) in &live.unreachable {
-        let note = output::bold("note");
-        out.push_str(&format!("{note}: {name} is away: {}\n", escape::line(problem)));
-    }
-    for problem in &live.unusable_tools {
-        out.push_str(&format!("{}: left out: {}\n", output::bold("note"), escape::line(problem)));
-    }
-    let tools =
-        if tools.len() == 1 { "1 tool".to_owned() } else { format!("{} tools", tools.len()) };
-    out.push_str(&format!("{tools}\n"));
+    out.push_str(&live.notes());
+    out.push_str(&format!("{}\n", output::counted(tools.len(), "tool")));
     out
 }

@@ -8,7 +8,7 @@ use contextweaver::memory::{Confidence, EntryKind};
 use weaver_types::Confidentiality;
 
 use crate::argument_error::ArgumentError;
-use crate::shared_args::{JsonFlag, parse_keyword};
+use crate::shared_args::{ConfigArg, JsonFlag, parse_keyword};
 
 const EXAMPLES: &str = "\
 Remember something for a day, and look at it:
@@ -57,10 +57,8 @@ pub(crate) struct MemoryFile {
     /// The file of durable memory; by default that of `[memory]`, or `.weaver/ledger.db.memory`
     #[arg(long, value_name = "FILE")]
     pub(super) store: Option<PathBuf>,
-    /// The configuration that names the ledger
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument)]
-    pub(super) config: PathBuf,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
 }
 
 #[derive(Debug, Args)]

@@ -22,11 +22,8 @@ pub(super) fn run(args: &Consolidate) -> Result<Exit, Failure> {
         let (key, summary) = (escape::line(&one.key), escape::line(&one.summary));
         format!("{key}: {summary} ({} episodes, {} sessions)\n", one.episodes.len(), one.sessions)
     };
-    let count = match consolidations.len() {
-        1 => "1 fact\n".to_owned(),
-        count => format!("{count} facts\n"),
-    };
-    output::text(&(consolidations.iter().map(line).collect::<String>() + &count))?;
+    let facts: String = consolidations.iter().map(line).collect();
+    output::text(&format!("{facts}{}\n", output::counted(consolidations.len(), "fact")))?;
     Ok(Exit::Ok)
 }
 

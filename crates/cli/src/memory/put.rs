@@ -1,17 +1,16 @@
 //! `weaver memory put`.
 
-use std::io;
+use std::path::Path;
 
 use contextweaver::memory::{EntryKind, EpisodicStore, FactStore, Memory, MemoryError, PutOptions};
 use serde_json::{Value, json};
-use weaver_gateway::bounded_file;
 use weaver_text::escape;
 use weaver_types::{Integrity, Label};
 
 use super::args::PutArgs;
 use super::output;
 use super::store::{memory_failure, open_or_create};
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, input};
 
 /// The largest value that is read from standard input, in bytes.
 const MAX_INPUT_BYTES: usize = 1024 * 1024;
@@ -83,10 +82,7 @@ fn parse_value(args: &PutArgs) -> Result<Value, Failure> {
 }
 
 fn read_stdin() -> Result<String, Failure> {
-    let bytes = bounded_file::read_all(io::stdin().lock(), MAX_INPUT_BYTES);
-    let text =
-        bytes.and_then(|b| String::from_utf8(b).map_err(|_| bounded_file::ReadError::NotText));
-    text.map_err(|error| {
+    input::read_text(Path::new("-"), MAX_INPUT_BYTES).map_err(|error| {
         Failure::new(Exit::Invalid, "memory.unreadable", format!("standard input: {error}"))
     })
 }

@@ -62,7 +62,7 @@ fn path_and_limits(place: &MemoryFile) -> Result<(PathBuf, Limits), Failure> {
     if let Some(path) = &place.store {
         return Ok((path.clone(), Limits::default()));
     }
-    let config = config::load(&place.config)?;
+    let config = config::load(place.config.path())?;
     let limits = config.memory.as_ref().map(|memory| memory.limits);
     Ok((config.memory_file(), limits.unwrap_or_default()))
 }

@@ -10,7 +10,7 @@ use weaver_types::{
 
 use super::signing::SigningArgs;
 use crate::argument_error::ArgumentError;
-use crate::shared_args::{JsonFlag, parse_keyword};
+use crate::shared_args::{ConfigArg, JsonFlag, parse_keyword};
 
 const EXAMPLES: &str = "\
 Look for what is hardly meant, and test a policy before it is signed:
@@ -113,12 +113,10 @@ pub(crate) enum Policy {
 
 #[derive(Debug, Args)]
 pub(crate) struct Documents {
-    /// The configuration that names the documents
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::parse_config_argument, conflicts_with = "policy")]
-    pub(super) config: PathBuf,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     /// The policy, instead of a configuration
-    #[arg(long, value_name = "FILE", requires = "contracts")]
+    #[arg(long, value_name = "FILE", requires = "contracts", conflicts_with = "config")]
     pub(super) policy: Option<PathBuf>,
     /// The contracts
     #[arg(long, value_name = "FILE", requires = "policy")]
@@ -305,9 +303,8 @@ pub(crate) struct HistorySource {
     /// How far back: a number and s, m, h, d or w
     #[arg(long, value_name = "AGE", default_value = "7d", value_parser = crate::age::parse)]
     pub(super) since: std::time::Duration,
-    /// The configuration; the default is the nearest weaver.toml, or your own
-    #[arg(long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     /// The ledger, instead of the one of the configuration
     #[arg(long, value_name = "FILE")]
     pub(super) store: Option<PathBuf>,
@@ -359,9 +356,8 @@ pub(crate) struct Edit {
     /// How far back the replay looks: a number and s, m, h, d or w
     #[arg(long, value_name = "AGE", default_value = "7d", value_parser = crate::age::parse)]
     pub(super) since: std::time::Duration,
-    /// The configuration; the default is the nearest weaver.toml, or your own
-    #[arg(long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     #[command(flatten)]
     pub(super) sign: SigningArgs,
     #[command(flatten)]

@@ -22,7 +22,7 @@ pub(crate) struct LoadedDocuments {
 pub(super) fn load(args: &Documents, now: Timestamp) -> Result<LoadedDocuments, Failure> {
     match (&args.policy, &args.contracts) {
         (Some(policy), Some(contracts)) => load_files(policy, contracts, args.keys.as_deref(), now),
-        _ => load_configured(&args.config, now),
+        _ => load_configured(&args.config.path(), now),
     }
 }
 

@@ -20,7 +20,7 @@ use weaver_types::{Clock as _, OsRandom, SystemClock, Timestamp, random_text};
 use super::args::Edit;
 use super::{history, replay, signing};
 use crate::init::questions;
-use crate::{Exit, Failure, config_path, output};
+use crate::{Exit, Failure, output};
 
 /// How often to check for a save while the editor runs.
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
@@ -32,7 +32,7 @@ const TERMINAL_EDITORS: [&str; 12] =
 
 pub(super) fn run(args: &Edit) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
-    let file = config_path::resolve(args.config.as_deref())?;
+    let file = args.config.resolve()?;
     let revision = PolicyRevision::open(&file, now)?;
     let history = history::read_ledger(&revision.config().store_path, args.since, now).ok();
     let draft = Draft::new(&revision, history, args.since)?;

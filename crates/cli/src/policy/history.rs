@@ -30,9 +30,7 @@ pub(crate) fn read_ledger(
     }
     let failed = |error| Failure::store(store, &error);
     let reader = Reader::open(store).map_err(failed)?;
-    let span = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
-    let since = Timestamp::from_micros(now.micros().saturating_sub(span));
-    let mut history = CallHistory::since(since);
+    let mut history = CallHistory::since(now.before(span));
     let mut next = 0;
     loop {
         let page = reader.events(next, MAX_PAGE).map_err(failed)?;

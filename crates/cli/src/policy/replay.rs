@@ -11,7 +11,7 @@ use weaver_types::{Clock as _, SystemClock, Timestamp};
 
 use super::args::{HistorySource, Replay};
 use super::{documents, history};
-use crate::{Exit, Failure, config_path, output};
+use crate::{Exit, Failure, output};
 
 /// The most changed calls that are listed.
 const MAX_CALLS_SHOWN: usize = 20;
@@ -33,7 +33,7 @@ impl HistoryPaths {
             let (store, contracts) = (store.clone(), contracts.clone());
             return Ok(Self { store, contracts, policy: None, keys: None });
         }
-        let file = config_path::resolve(args.config.as_deref())?;
+        let file = args.config.resolve()?;
         let config = weaver_gateway::config::load(&file)?;
         let keys = config.documents_folder.join("keys.toml");
         Ok(Self {
@@ -93,9 +93,7 @@ pub(crate) fn replay_history(
     span: std::time::Duration,
     now: Timestamp,
 ) -> DraftReplay {
-    let span = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
-    let since = Timestamp::from_micros(now.micros().saturating_sub(span));
-    replay::replay(draft, history.calls(), since, now)
+    replay::replay(draft, history.calls(), now.before(span), now)
 }
 
 /// The replay as text, the summary first.
@@ -135,7 +133,7 @@ pub(crate) fn report_text(report: &DraftReplay, history: &CallHistory) -> String
         out.push_str(&format!("  and {more} more; all of them with --json\n"));
     }
     for (reason, many) in &report.not_judged {
-        let calls = if *many == 1 { "1 call".to_owned() } else { format!("{many} calls") };
+        let calls = output::counted(*many, "call");
         out.push_str(&format!("not judged: {calls}: {}\n", reason.as_str()));
     }
     if history.unreadable_count() > 0 {

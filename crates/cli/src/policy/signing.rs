@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_gateway::secret::KeyFile;
 use weaver_gateway::setup::PolicyRevision;
 use weaver_types::Timestamp;
 
@@ -37,11 +37,7 @@ impl SigningArgs {
         let version = revision.draft(&text, now)?.policy().version;
         let key = self.key.clone().unwrap_or_else(|| revision.root_key());
         let key_file = KeyFile::read(&key).map_err(|error| with_key_hint(&key, error.into()))?;
-        let passphrase = match self.passphrase.passphrase_fd {
-            Some(fd) => Passphrase::from_descriptor(fd)?,
-            None => Passphrase::ask(&format!("Passphrase of {}: ", key.display()))?,
-        };
-        revision.apply(&text, &key_file.open(&passphrase)?, now)?;
+        revision.apply(&text, &self.passphrase.unlock(&key, &key_file)?, now)?;
         Ok(version)
     }
 }

@@ -55,10 +55,9 @@ fn suggestions_json(suggestions: &Suggestions) -> serde_json::Value {
 /// what was allowed, so they say nothing about what the policy holds or denies.
 fn notes_text(suggestions: &Suggestions, policy: Option<&PolicySet>) -> String {
     let mut out = String::new();
-    let calls = |many: usize| if many == 1 { "1 call".to_owned() } else { format!("{many} calls") };
     for (reason, left) in &suggestions.excluded {
         let first = left.named.first().map(|call| escape::line(call)).unwrap_or_default();
-        let such = format!("{} {}", calls(left.calls), reason.as_str());
+        let such = format!("{} {}", output::counted(left.calls, "call"), reason.as_str());
         out.push_str(&format!("{}: {such}; for example {first}\n", output::bold("left out")));
     }
     if suggestions.rules.is_empty() {

@@ -23,7 +23,7 @@ that the task goes on, unless it says `\"release\": false`. `prompt` counts as t
 words, as a host would report them, unless --no-user-words.
 
 The documents need no signature and decide for nobody. The folder of --approvals has files of
-terms, as `weaver approve standing grant --file` reads them; each is signed here by people made
+terms, as `weaver approve standing grant --from` reads them; each is signed here by people made
 up for the replay. A line that is no scenario gets an answer with its `error`; the others are
 replayed, and the command ends with 3. How it went is said on standard error.";
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::shared_args::{JsonFlag, PassphraseArgs};
+use crate::shared_args::{JsonFlag, LedgerArg, PassphraseArgs};
 
 /// The syntax of terms, shown by every command that takes them.
 pub(super) const TERMS: &str = "\
@@ -30,10 +30,8 @@ pub(crate) fn parse_term(text: &str) -> Result<String, String> {
 /// The ledger to query.
 #[derive(Debug, Args)]
 pub(crate) struct Store {
-    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
-    #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-        value_parser = crate::config_path::parse_store_argument)]
-    pub(super) store: PathBuf,
+    #[command(flatten)]
+    pub(super) ledger: LedgerArg,
     /// Scan the log itself: neither use nor build the index beside it
     #[arg(long)]
     pub(super) no_index: bool,
@@ -144,10 +142,8 @@ pub(crate) struct Export {
 
 #[derive(Debug, Args)]
 pub(crate) struct IndexArgs {
-    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
-    #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-        value_parser = crate::config_path::parse_store_argument)]
-    pub(super) store: PathBuf,
+    #[command(flatten)]
+    pub(super) ledger: LedgerArg,
     /// Recompute the index from the log and compare
     #[arg(long, conflicts_with = "rebuild")]
     pub(super) check: bool,

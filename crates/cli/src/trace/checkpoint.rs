@@ -1,18 +1,17 @@
 //! `weaver trace checkpoint`.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
+use weaver_gateway::clients::replace_public_file;
 use weaver_gateway::publish::checkpoint_file;
+use weaver_gateway::secret::KeyFile;
 use weaver_trace_store::Reader;
 use weaver_trace_store::checkpoint::{
     Checkpoint, KeyHistory, SignedNote, TrustPolicy, VerifierKey,
 };
 use weaver_trace_store::verify::LogProver;
 use weaver_types::ledger::TreeHead;
-use weaver_types::{OsRandom, random_text};
 
 use super::proof_args::Checkpoint as Args;
 use super::synced_head;
@@ -21,9 +20,9 @@ use crate::shared_args::PassphraseArgs;
 use crate::{Exit, Failure, output};
 
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
-    let (note, checkpoint, key, log) = sign(&args.store, &args.key, &args.passphrase)?;
+    let (note, checkpoint, key, log) = sign(&args.ledger.store, &args.key, &args.passphrase)?;
     if let Some(path) = &args.publish {
-        check_extends(path, &checkpoint, &log, &args.store)?;
+        check_extends(path, &checkpoint, &log, &args.ledger.store)?;
         write_note(path, &note)?;
     }
     if args.output.json {
@@ -52,7 +51,7 @@ pub(super) fn sign(
 ) -> Result<(SignedNote, Checkpoint, VerifierKey, Reader), Failure> {
     let failed = |error| checkpoint_failure(Some(store), error);
     drop(super::open_ledger(store)?);
-    let signer = trust_files::open_signing_key(key, passphrase)?;
+    let signer = passphrase.unlock(key, &KeyFile::read(key)?)?;
     let (log, head) = synced_head::synced_head(store)?;
     let signed_path = checkpoint_file::signed_checkpoint_path(key, &head.log);
     let checkpoint = next_checkpoint(&signed_path, &log, &head)?;
@@ -60,7 +59,7 @@ pub(super) fn sign(
     let key = VerifierKey::log(&head.log, signer.public()).map_err(failed)?;
     let history = KeyHistory::from_log(&log).map_err(failed)?;
     TrustPolicy::new(key.clone()).open_with(&note, &history).map_err(failed)?;
-    checkpoint_file::replace(&signed_path, &note.to_string()).map_err(|error| {
+    replace_public_file(&signed_path, &note.to_string()).map_err(|error| {
         let message = format!("{} cannot be written: {error}", signed_path.display());
         Failure::new(Exit::Invalid, "trace.unwritable", message).with_next_step(
             "what a key signs is noted beside it; keep it in a folder that you may write to",
@@ -120,28 +119,9 @@ fn check_extends(
 }
 
 fn write_note(path: &Path, note: &SignedNote) -> Result<(), Failure> {
-    let suffix = random_text(".", 8, &OsRandom)
-        .map_err(|error| Failure::new(Exit::Internal, "trace.random", error))?;
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(suffix);
-    let temporary = PathBuf::from(temporary);
-    write_then_rename(path, &temporary, &note.to_string()).map_err(|error| {
-        // Removes what is left of the attempt; the old file stays.
-        let _ = fs::remove_file(&temporary);
+    replace_public_file(path, &note.to_string()).map_err(|error| {
         let message = format!("{} cannot be written: {error}", path.display());
         Failure::new(Exit::Invalid, "trace.unwritable", message)
             .with_next_step("name a file in a folder that you may write to")
     })
-}
-
-fn write_then_rename(path: &Path, temporary: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).open(temporary)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(temporary, path)?;
-    match path.parent().filter(|_| cfg!(unix)) {
-        Some(folder) if folder.as_os_str().is_empty() => File::open(".")?.sync_all(),
-        Some(folder) => File::open(folder)?.sync_all(),
-        None => Ok(()),
-    }
 }

@@ -1,10 +1,10 @@
 //! `weaver trace export`.
 
 use std::io::{self, BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use weaver_gateway::clients::{FilePermissions, NewFile, write_new_file};
-use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_gateway::secret::KeyFile;
 use weaver_policy::signing_key_id;
 use weaver_trace_store::export::{self, bundle, write};
 use weaver_trace_store::query::EventFilter;
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Export) -> Result<Exit, Failure> {
     if filter.has_field_terms() {
         log.update_index()?;
     }
-    let store = &args.store.store;
+    let store = &args.store.ledger.store;
     let failed = |error| export_failure(store, error);
     let Some(path) = &args.out else {
         let mut out = BufWriter::new(io::stdout().lock());
@@ -71,20 +71,16 @@ fn export_signed_bundle(
 ) -> Result<Exit, Failure> {
     let key_file = KeyFile::read(key)?;
     let (bundle, _) = bundle(&log.reader, log.lookup(), filter)
-        .map_err(|error| export_failure(&args.store.store, error))?;
+        .map_err(|error| export_failure(&args.store.ledger.store, error))?;
     let bytes = bundle.to_bytes().map_err(format_failure)?;
-    let passphrase = match args.passphrase.passphrase_fd {
-        Some(fd) => Passphrase::from_descriptor(fd)?,
-        None => Passphrase::ask(&format!("Passphrase of {}: ", key.display()))?,
-    };
-    let key = key_file.open(&passphrase)?;
+    let key = args.passphrase.unlock(key, &key_file)?;
     let id = signing_key_id(&key.public()).map_err(format_failure)?;
     let now = SystemClock::default().now();
     let digest = DocumentKind::Bundle.digest(&bytes);
     let envelope = Envelope::sign(DocumentKind::Bundle, digest, id, &key, now.micros())
         .map_err(format_failure)?;
     let envelope = envelope.to_json().map_err(format_failure)?;
-    let signature_path = signature_path(path);
+    let signature_path = path.with_added_extension("sig");
     for (path, text) in [(path, bytes.as_slice()), (&signature_path, envelope.as_bytes())] {
         write_new(path, &[text, b"\n"].concat())?;
     }
@@ -94,12 +90,6 @@ fn export_signed_bundle(
 /// Writes a new file for this user alone, because records are confidential.
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_new_file(path, bytes).map_err(|error| write_failure(path, &error))
-}
-
-fn signature_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".sig");
-    PathBuf::from(name)
 }
 
 fn write_failure(path: &Path, error: &io::Error) -> Failure {

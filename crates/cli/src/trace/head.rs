@@ -12,8 +12,8 @@ use super::proof_args::HeadArgs;
 use crate::{Exit, Failure, output};
 
 pub(super) fn run(args: &HeadArgs) -> Result<Exit, Failure> {
-    let reader = super::open_ledger(&args.store)?;
-    let failed = |error| Failure::store(&args.store, &error);
+    let reader = super::open_ledger(&args.ledger.store)?;
+    let failed = |error| Failure::store(&args.ledger.store, &error);
     let head = reader.head().map_err(failed)?;
     let status = PublishStatus::read_from(&reader).map_err(failed)?;
     if args.output.json {

@@ -10,7 +10,7 @@ use super::progress::Progress;
 use crate::{Exit, Failure, output};
 
 pub(super) fn run(args: &IndexArgs) -> Result<Exit, Failure> {
-    let store = &args.store;
+    let store = &args.ledger.store;
     let reader = super::open_ledger(store)?;
     let failed = |error: IndexError| index_failure(store, error);
     if args.rebuild {

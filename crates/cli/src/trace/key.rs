@@ -9,14 +9,14 @@ use weaver_types::EventKind;
 use weaver_types::ledger::{Batch, Durability, Ledger as _, NewEvent};
 
 use super::proof_args::{Change, Key};
-use super::trust_files::{self, checkpoint_failure};
+use super::trust_files::checkpoint_failure;
 use super::writable_ledger;
 use crate::output::OutputFormat;
 use crate::{Exit, Failure, ledger_clock, output};
 
 pub(super) fn run(args: &Key) -> Result<Exit, Failure> {
     match args {
-        Key::Show { store, output } => show_keys(store, output.format()),
+        Key::Show { ledger, output } => show_keys(&ledger.store, output.format()),
         Key::Declare(change) => apply_change(change, &KeyAction::Declare),
         Key::Rotate { change, to } => apply_change(change, &KeyAction::Rotate(to)),
         Key::End(change) => apply_change(change, &KeyAction::End),
@@ -51,14 +51,14 @@ fn show_keys(store: &Path, format: OutputFormat) -> Result<Exit, Failure> {
 
 /// Appends the change to the log, if verifiers would accept it.
 fn apply_change(args: &Change, action: &KeyAction<'_>) -> Result<Exit, Failure> {
-    let store = args.store.as_path();
+    let store = args.ledger.store.as_path();
     let failed = |error| checkpoint_failure(Some(store), error);
     let next = match action {
         KeyAction::Rotate(to) => Some(*KeyFile::read(to)?.public()),
         KeyAction::Declare | KeyAction::End => None,
     };
     drop(super::open_ledger(store)?);
-    let signer = trust_files::open_signing_key(&args.key, &args.passphrase)?;
+    let signer = args.passphrase.unlock(&args.key, &KeyFile::read(&args.key)?)?;
     // The ledger is opened after the passphrase was typed, so that nobody waits for it.
     let opened = writable_ledger::open(store, "weaver trace key")?;
     let ledger = &opened.ledger;

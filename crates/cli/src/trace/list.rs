@@ -21,9 +21,9 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     let filter = parse_filter(&args.terms)?;
     let after: Option<PageCursor> = match &args.after {
         None => None,
-        Some(text) => {
-            Some(text.parse().map_err(|error| super::log::failed(&args.store.store, error))?)
-        }
+        Some(text) => Some(
+            text.parse().map_err(|error| super::log::failed(&args.store.ledger.store, error))?,
+        ),
     };
     let order = if args.oldest_first { EventOrder::Oldest } else { EventOrder::Newest };
     let mut log = Log::open(&args.store)?;

@@ -25,9 +25,10 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn open(from: &Store) -> Result<Self, Failure> {
-        let reader = super::open_ledger(&from.store)?;
-        let index = if from.no_index { None } else { Index::find(&from.store, &reader) };
-        Ok(Self { reader, index, store: from.store.clone(), wants_index: !from.no_index })
+        let reader = super::open_ledger(&from.ledger.store)?;
+        let index = if from.no_index { None } else { Index::find(&from.ledger.store, &reader) };
+        let store = from.ledger.store.clone();
+        Ok(Self { reader, index, store, wants_index: !from.no_index })
     }
 
     /// The index, if it can propose candidate events.

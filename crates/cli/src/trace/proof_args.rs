@@ -7,7 +7,7 @@ use weaver_types::{EventKind, PrincipalId};
 
 use crate::age;
 use crate::argument_error::ArgumentError;
-use crate::shared_args::{JsonFlag, PassphraseArgs};
+use crate::shared_args::{JsonFlag, LedgerArg, PassphraseArgs};
 
 /// The keys that a verifier trusts, from outside the log.
 #[derive(Debug, Args)]
@@ -28,10 +28,8 @@ pub(crate) struct TrustArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct HeadArgs {
-    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
-    #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-        value_parser = crate::config_path::parse_store_argument)]
-    pub(super) store: PathBuf,
+    #[command(flatten)]
+    pub(super) ledger: LedgerArg,
     #[command(flatten)]
     pub(super) output: JsonFlag,
 }
@@ -43,10 +41,8 @@ pub(crate) struct HeadArgs {
     --key log_…+1f0c…+AZ…"
 )]
 pub(crate) struct Verify {
-    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
-    #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-        value_parser = crate::config_path::parse_store_argument)]
-    pub(super) store: PathBuf,
+    #[command(flatten)]
+    pub(super) ledger: LedgerArg,
     /// An earlier head, as `weaver trace head` printed it
     #[arg(long, value_name = "FILE", conflicts_with = "checkpoint")]
     pub(super) head: Option<PathBuf>,
@@ -66,10 +62,8 @@ pub(crate) struct Verify {
     \n\nExample:\n  weaver trace checkpoint --key log.key > log.checkpoint"
 )]
 pub(crate) struct Checkpoint {
-    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
-    #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-        value_parser = crate::config_path::parse_store_argument)]
-    pub(super) store: PathBuf,
+    #[command(flatten)]
+    pub(super) ledger: LedgerArg,
     /// The key file of the key that signs for the log
     #[arg(long, value_name = "FILE")]
     pub(super) key: PathBuf,
@@ -87,10 +81,8 @@ pub(crate) struct Checkpoint {
 pub(crate) enum Key {
     /// Show the keys that the log names, and the one in force
     Show {
-        /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
-        #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-            value_parser = crate::config_path::parse_store_argument)]
-        store: PathBuf,
+        #[command(flatten)]
+        ledger: LedgerArg,
         #[command(flatten)]
         output: JsonFlag,
     },
@@ -111,10 +103,8 @@ pub(crate) enum Key {
 /// A change of the log's key. It is an event of the log, so nobody else may write it meanwhile.
 #[derive(Debug, Args)]
 pub(crate) struct Change {
-    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
-    #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
-        value_parser = crate::config_path::parse_store_argument)]
-    pub(super) store: PathBuf,
+    #[command(flatten)]
+    pub(super) ledger: LedgerArg,
     /// The key file: of the key that is declared, or of the one in force
     #[arg(long, value_name = "FILE")]
     pub(super) key: PathBuf,

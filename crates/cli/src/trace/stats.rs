@@ -25,7 +25,7 @@ pub(super) fn run(args: &args::Stats) -> Result<Exit, Failure> {
     if args.output.json {
         let mut value = serde_json::to_value(&stats)
             .map_err(|error| LedgerError::Damaged(error.to_string()))
-            .map_err(|error| Failure::store(&args.store.store, &error))?;
+            .map_err(|error| Failure::store(&args.store.ledger.store, &error))?;
         if let Some(fields) = value.as_object_mut() {
             fields.insert("invocations".to_owned(), invocations(&stats).into());
             fields.insert("failures".to_owned(), failures(&stats).into());

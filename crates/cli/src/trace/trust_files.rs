@@ -4,17 +4,15 @@ use std::path::Path;
 
 use serde_json::json;
 use weaver_gateway::bounded_file;
-use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_gateway::secret::KeyFile;
 use weaver_text::escape;
 use weaver_trace_store::checkpoint::{
     Checkpoint, CheckpointError, MAX_NOTE_BYTES, SignedNote, TrustPolicy, VerifiedCheckpoint,
     VerifierKey,
 };
 use weaver_types::LogId;
-use weaver_types::signature::SigningKey;
 
 use super::proof_args::TrustArgs;
-use crate::shared_args::PassphraseArgs;
 use crate::{Exit, Failure};
 
 /// The largest file with a key, in bytes.
@@ -77,16 +75,6 @@ fn parse_verifier_key(text: &str, log: Option<&LogId>) -> Result<VerifierKey, Fa
             text.trim().parse().map_err(|error: CheckpointError| refused(error.code(), &error))
         }
     }
-}
-
-/// Decrypts a key file with its passphrase.
-pub(super) fn open_signing_key(path: &Path, from: &PassphraseArgs) -> Result<SigningKey, Failure> {
-    let file = KeyFile::read(path)?;
-    let passphrase = match from.passphrase_fd {
-        Some(fd) => Passphrase::from_descriptor(fd)?,
-        None => Passphrase::ask(&format!("Passphrase of {}: ", path.display()))?,
-    };
-    Ok(file.open(&passphrase)?)
 }
 
 /// Turns a rejected checkpoint or proof into a failure.

@@ -37,7 +37,7 @@ pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
         (Some(head), ..) => TrustAnchor::Head(head),
         _ => TrustAnchor::Nothing,
     };
-    let reader = super::open_ledger(&args.store)?;
+    let reader = super::open_ledger(&args.ledger.store)?;
     let mut progress = Progress::new("verified");
     let verified = verify_against(&reader, anchor, &mut |done, all| progress.at(done, all));
     progress.end();
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
         Ok(report) => {
             let mut observed = ObservedDecisions::default();
             let runs = runs::compare(&reader, &mut observed)
-                .map_err(|error| runs::comparison_failure(&args.store, error))?;
+                .map_err(|error| runs::comparison_failure(&args.ledger.store, error))?;
             if let Some(bad) = &runs.first_bad {
                 return runs::report_bad_run(bad, args.output.format());
             }
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
             }
             Ok(Exit::Ok)
         }
-        Err(VerifyError::Read(error)) => Err(Failure::store(&args.store, &error)),
+        Err(VerifyError::Read(error)) => Err(Failure::store(&args.ledger.store, &error)),
         Err(error) => report_invalid_log(&error, args.output.format()),
     }
 }

@@ -62,13 +62,11 @@ impl Manager {
     }
 
     fn client(&self) -> Client {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
-        command.args(["serve", "--config", &self.config()]);
-        Client::start_as(command)
+        Client::shim(&self.folder, &[])
     }
 
     fn stop(&self, mut daemon: Child) {
-        assert_eq!(weaver(&["stop", "--config", &self.config()]).code, 0);
+        assert_eq!(self.folder.weaver(&["stop"]).code, 0);
         assert!(daemon.wait().unwrap().success());
     }
 }
@@ -82,7 +80,7 @@ fn a_daemon_serves_on_the_socket_that_it_is_given_and_leaves_it_behind() {
     let daemon = manager.start();
     let mut client = client.shaken();
     assert!(!client.execute("good.people", json!({})).0);
-    let status = weaver(&["status", "--config", &manager.config(), "--json"]).json();
+    let status = manager.folder.weaver(&["status", "--json"]).json();
     assert_eq!(status["pid"], daemon.id(), "no daemon was started beside it: {status}");
     assert_eq!(open_in_children(&manager.listener, daemon.id()), 0, "servers got the socket too");
     manager.stop(daemon);

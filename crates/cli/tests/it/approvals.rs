@@ -1,7 +1,7 @@
 //! Held calls through the real gateway: signed files in the inbox, waiting, restarts, hot reload.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_policy::approval::{
@@ -17,10 +17,8 @@ use weaver_types::{
 };
 
 use crate::client::{Client, RULES, events, folder, of_capability, reason, replace, shown};
-use crate::support::Folder;
+use crate::support::{Folder, until};
 
-/// Far beyond what the gateway needs to notice a file.
-const LONG: Duration = Duration::from_secs(30);
 const SINK: &str = "[capabilities.\"good.send\"]\neffects = \"write_open\"\nsink = \"external_send\"\n\
                     clearance = \"internal\"\n";
 
@@ -68,7 +66,7 @@ pub(crate) fn hold(client: &mut Client, text: &str) -> ApprovalRequestId {
 
 /// The request as the ledger holds it, which is what approvers look at.
 fn stored(folder: &Folder, id: &ApprovalRequestId) -> ApprovalRequest {
-    let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
+    let reader = folder.reader();
     let all = reader.records(&Tenant::default(), Namespace::Hold, None, 100).unwrap();
     let (_, record) = all.into_iter().find(|(name, _)| name == id.as_str()).unwrap();
     let value: Value = serde_json::from_slice(&record.value).unwrap();
@@ -90,15 +88,6 @@ pub(crate) fn drop_in(folder: &Folder, bytes: &[u8]) {
     let name = random_text("", 8, &OsRandom).unwrap();
     fs::write(inbox.join(format!("{name}.part")), bytes).unwrap();
     fs::rename(inbox.join(format!("{name}.part")), inbox.join(format!("{name}.json"))).unwrap();
-}
-
-/// Waits until something is so.
-pub(crate) fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !so() {
-        assert!(begun.elapsed() < LONG, "it never came to be: {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 pub(crate) fn taken(folder: &Folder) {
@@ -356,11 +345,11 @@ fn an_operator_ends_a_run_and_the_next_call_is_in_another() {
     let mut client = Client::open(&folder);
     assert!(!client.execute("good.echo", json!({"text": "1"})).0);
     let log = {
-        let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
+        let reader = folder.reader();
         LogId::parse(reader.head().unwrap().log.as_str()).unwrap()
     };
     let run = |folder: &Folder| {
-        let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
+        let reader = folder.reader();
         let all = reader.records(&Tenant::default(), Namespace::CurrentRun, None, 10).unwrap();
         let value: Value = serde_json::from_slice(&all[0].1.value).unwrap();
         RunId::parse(value["run"].as_str().unwrap()).unwrap()

@@ -246,7 +246,6 @@ fn a_folder_of_skills_is_a_catalog_and_links_are_not_followed() {
     std::fs::create_dir_all(folder.path("skills/pdf")).unwrap();
     folder.write("skills/pdf/SKILL.md", &skill("pdf"));
     other.write("SKILL.md", &skill("secret"));
-    #[cfg(unix)]
     {
         std::os::unix::fs::symlink(other.path("."), folder.path("skills/link")).unwrap();
         std::fs::create_dir_all(folder.path("skills/file")).unwrap();

@@ -7,7 +7,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weaver_trace_store::Reader;
 use weaver_trace_store::verify::verify;
 
 use crate::fixture::{MARK, SECRET, VARIABLE};
@@ -124,6 +123,11 @@ impl Client {
         let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
         command.args(["serve", "--standalone", "--config", &folder.arg("weaver.toml")]);
         Self::start_as(command)
+    }
+
+    /// Starts the shim to the daemon and sends nothing.
+    pub(crate) fn shim(folder: &Folder, more: &[&str]) -> Self {
+        Self::start_as(shim(folder, more))
     }
 
     /// Starts this command and sends nothing.
@@ -311,6 +315,22 @@ impl Client {
     }
 }
 
+/// The command of the shim to the daemon.
+pub(crate) fn shim(folder: &Folder, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["serve", "--config", &folder.arg("weaver.toml")]).args(more);
+    command
+}
+
+/// The command of the shim, started by another process, which waits for its end.
+pub(crate) fn shim_of_another_process(folder: &Folder, shell: &str) -> Command {
+    folder.write("client.sh", "\"$@\"\nexit $?\n");
+    let mut command = Command::new(shell);
+    command.arg(folder.path("client.sh")).arg(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["serve", "--config", &folder.arg("weaver.toml")]);
+    command
+}
+
 pub(crate) fn initialize() -> Value {
     json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
 }
@@ -373,7 +393,7 @@ pub(crate) fn shown(body: &Value) -> &str {
 
 /// The events of the ledger after the end, verified: kind and payload of each.
 pub(crate) fn events(folder: &Folder) -> Vec<(String, Value)> {
-    let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
+    let reader = folder.reader();
     verify(&reader, None).unwrap();
     let size = reader.head().unwrap().size;
     let mut all = Vec::new();

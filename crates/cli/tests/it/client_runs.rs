@@ -6,15 +6,16 @@ use std::process::Command;
 use serde_json::{Value, json};
 use weaver_agent_kernel::RunState;
 use weaver_policy::approval::{Nonce, OperatorAction, OperatorStatement};
-use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
+use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::{
     Batch, Durability, Ledger as _, Namespace, NewEvent, Record, RecordKey, RecordWrite,
 };
 use weaver_types::{EventKind, LogId, OsRandom, RunId, Tenant, Timestamp};
 
-use crate::approvals::{alice, drop_in, granted, held, hold, keys, message, now, taken, until};
+use crate::approvals::{alice, drop_in, granted, held, hold, keys, message, now, taken};
 use crate::client::{Client, folder, initialize};
-use crate::support::{Folder, weaver};
+use crate::support::Folder;
+use crate::support::until;
 
 /// A tool whose text taints the run, and a sink that only a tainted run is kept from.
 const TAINT: &str = "[capabilities.\"good.send\"]\neffects = \"write_open\"\nrung = \"L1\"\nlower_rung = true\n\
@@ -46,7 +47,6 @@ fn through_a_shell(folder: &Folder, line: &str) -> Client {
 }
 
 /// A pipe with a name whose last writer has gone before the gateway reads it ends all the same.
-#[cfg(unix)]
 #[test]
 fn a_session_from_a_named_pipe_ends_with_it() {
     let folder = folder(&[("good", "good")], "", "");
@@ -75,7 +75,7 @@ fn send(client: &mut Client) -> String {
 
 /// The records of current runs, by their ids.
 pub(crate) fn stored(folder: &Folder) -> Vec<(String, Value)> {
-    let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
+    let reader = folder.reader();
     let all = reader.records(&Tenant::default(), Namespace::CurrentRun, None, 100).unwrap();
     let read =
         |(id, record): (String, Record)| (id, serde_json::from_slice(&record.value).unwrap());
@@ -100,30 +100,10 @@ pub(crate) fn only_run(folder: &Folder) -> String {
 
 /// Writes a record of a current run under this id, while no gateway runs.
 fn plant(folder: &Folder, id: &str, record: &Value) {
-    let ledger =
-        SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
+    let ledger = folder.ledger();
     let key = RecordKey::new(Tenant::default(), Namespace::CurrentRun, id);
     let mut batch = Batch::new(Durability::Disk);
     batch.put.push(RecordWrite { key, value: record.to_string().into_bytes(), expires_at: None });
-    ledger.commit(batch).wait().unwrap();
-}
-
-/// Rewrites the only record as version 1 had it, under the id of the principal alone.
-fn as_version_1(folder: &Folder) {
-    let ledger =
-        SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
-    let all = ledger.list(&Tenant::default(), Namespace::CurrentRun, None, 10).unwrap();
-    assert_eq!(all.len(), 1);
-    let key = |id: &str| RecordKey::new(Tenant::default(), Namespace::CurrentRun, id);
-    let found: Value = serde_json::from_slice(&all[0].1.value).unwrap();
-    let old = json!({ "last_used": found["last_used"], "run": found["run"],
-        "trace_id": found["trace_id"], "v": 1 });
-    let mut batch = Batch::new(Durability::Disk);
-    batch.delete.push(key(&all[0].0));
-    ledger.commit(batch).wait().unwrap();
-    let value = old.to_string().into_bytes();
-    let mut batch = Batch::new(Durability::Disk);
-    batch.put.push(RecordWrite { key: key("owner"), value, expires_at: None });
     ledger.commit(batch).wait().unwrap();
 }
 
@@ -186,8 +166,7 @@ fn nobody_is_asked_about_a_call_of_a_client_that_is_gone() {
     client.finish();
     let mut client = Client::open(&folder);
     let own = hold(&mut client, "hello");
-    let run =
-        weaver(&["approve", "list", "--json", "--all", "--config", &folder.arg("weaver.toml")]);
+    let run = folder.weaver(&["approve", "list", "--json", "--all"]);
     let listed: Vec<Value> =
         run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let status: Vec<_> = listed.iter().map(|one| (&one["id"], &one["status"])).collect();
@@ -238,7 +217,7 @@ fn records_of_clients_that_are_gone_are_removed_at_the_next_start() {
 
 /// The ends of runs in the log: which run, and why.
 fn ends(folder: &Folder) -> Vec<(String, String)> {
-    let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
+    let reader = folder.reader();
     let size = reader.head().unwrap().size;
     let events = reader.events(0, usize::try_from(size).unwrap()).unwrap();
     let parsed = events.iter().map(|event| {
@@ -291,14 +270,26 @@ fn a_run_that_nobody_used_for_long_is_finished_in_the_log_once() {
 
 /// Begins the ledger anew, with the only run as it would be if it had been used two days ago.
 fn as_two_days_ago(folder: &Folder) {
-    let (id, mut record) = stored(folder).remove(0);
     let at = Timestamp::from_micros(now().micros() - 2 * 86_400 * 1_000_000);
-    record["last_used"] = json!(at);
+    begin_anew(folder, at, &RunState::default(), json!({ "last_used": at }), None);
+}
+
+/// Begins the ledger anew, with the only run as one that began at `at`. `changes` are those of its
+/// record; `outcome` is that of a call.
+pub(crate) fn begin_anew(
+    folder: &Folder,
+    at: Timestamp,
+    state: &RunState,
+    changes: Value,
+    outcome: Option<Value>,
+) -> String {
+    let (id, mut record) = stored(folder).remove(0);
+    for (name, value) in changes.as_object().unwrap() {
+        record[name] = value.clone();
+    }
     for file in ["ledger.db", "ledger.db-wal", "ledger.db-shm"] {
         let _ = std::fs::remove_file(folder.path(&format!(".weaver/{file}")));
     }
-    let ledger =
-        SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
     let run = RunId::parse(record["run"].as_str().unwrap()).unwrap();
     let event = |kind, run, payload: Value| NewEvent {
         kind,
@@ -308,14 +299,17 @@ fn as_two_days_ago(folder: &Folder) {
         payload: payload.to_string().into_bytes().into(),
     };
     let key = |namespace, id: &str| RecordKey::new(Tenant::default(), namespace, id);
-    let state = serde_json::to_vec(&RunState::default()).unwrap();
     let entered = json!({ "tenant": "local", "client": id, "entered": run });
-    let batch = Batch::new(Durability::Disk)
+    let mut batch = Batch::new(Durability::Disk)
         .with_event(event(EventKind::RunEntered, None, entered))
         .with_event(event(EventKind::RunStarted, Some(run.clone()), json!({ "run": {} })))
-        .create(key(Namespace::Run, run.as_str()), state, None)
+        .create(key(Namespace::Run, run.as_str()), serde_json::to_vec(state).unwrap(), None)
         .create(key(Namespace::CurrentRun, &id), record.to_string().into_bytes(), None);
-    ledger.commit(batch).wait().unwrap();
+    if let Some(outcome) = outcome {
+        batch = batch.with_event(event(EventKind::Outcome, Some(run.clone()), outcome));
+    }
+    folder.ledger().commit(batch).wait().unwrap();
+    run.to_string()
 }
 
 /// Whoever can write the store can correct its sums; the log tells which run a client works in.
@@ -360,29 +354,14 @@ fn a_record_that_is_removed_dated_back_or_of_another_run_washes_nothing_off() {
 }
 
 #[test]
-fn a_run_of_version_1_goes_to_the_first_client_that_comes_and_to_no_other() {
+fn a_newer_record_of_the_client_is_not_passed_over() {
     let folder = tainting();
-    let mut client = another_client(&folder);
-    taint(&mut client);
-    client.finish();
-    let first = only_run(&folder);
-    as_version_1(&folder);
     let mut client = Client::open(&folder);
-    assert_eq!(send(&mut client), "hold", "an upgrade washes nothing off");
-    assert_eq!(only_run(&folder), first);
-    let record = records(&folder).remove(0);
-    assert_eq!((&record["v"], &record["principal"]), (&json!(2), &json!("owner")), "{record}");
+    assert_eq!(send(&mut client), "allow");
     client.finish();
-    let mut client = another_client(&folder);
-    assert_eq!(send(&mut client), "allow", "it was taken");
-    client.finish();
-}
-
-#[test]
-fn a_newer_record_of_the_principal_is_not_passed_over() {
-    let folder = tainting();
-    Client::open(&folder).finish();
-    plant(&folder, "owner", &json!({ "v": 3, "run": "run_x", "principal": "owner" }));
+    let (id, mut record) = stored(&folder).remove(0);
+    record["v"] = json!(4);
+    plant(&folder, &id, &record);
     let mut client = Client::open(&folder);
     let refusal = client.refusal("good.echo", json!({}));
     assert_eq!(refusal, ("deny".to_owned(), "ledger_unavailable".to_owned()));
@@ -398,7 +377,7 @@ fn an_operator_ends_the_run_of_a_client_that_is_away() {
     let first = only_run(&folder);
     let mut client = another_client(&folder);
     assert_eq!(send(&mut client), "allow");
-    let log = Reader::open(folder.path(".weaver/ledger.db")).unwrap().head().unwrap().log;
+    let log = folder.reader().head().unwrap().log;
     let word = OperatorStatement {
         v: 1,
         action: OperatorAction::EndRun { run: RunId::parse(&first).unwrap() },

@@ -171,7 +171,7 @@ fn a_held_task_waits_for_its_approval_and_goes_on() {
     let params = call("good.send", &approvals::message("hello"), &json!({}));
     let task = begin(&mut client, params);
     let mut waits = String::new();
-    approvals::until("a held task", || {
+    crate::support::until("a held task", || {
         let how = about(&mut client, "tasks/get", &task);
         assert_eq!(how["result"]["status"], "working", "{how}");
         waits = how["result"]["statusMessage"].as_str().unwrap_or_default().to_owned();

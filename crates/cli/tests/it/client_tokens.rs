@@ -1,26 +1,15 @@
 //! Tokens of clients over HTTP: what the log and the metrics tell of them, and how they are replaced.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::client::{events, initialize};
 use crate::http::{Answer, Web, people, request};
-use crate::support::{Run, weaver};
-
-/// Looks until something is so.
-fn until(what: &str, mut look: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !look() {
-        assert!(Instant::now() < end, "never came: {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
+use crate::support::{Run, until, weaver};
 
 fn clients(web: &Web, words: &[&str]) -> Run {
-    let config = web.config();
-    let run = weaver(&[&["clients"], words, &["--config", &config]].concat());
+    let run = web.weaver(&[&["clients"], words].concat());
     assert_eq!(run.code, 0, "{run:?}");
     run
 }
@@ -62,7 +51,7 @@ fn removals(web: &Web) -> usize {
 }
 
 fn daemon_log(web: &Web) -> String {
-    weaver(&["logs", "--config", &web.config()]).out
+    web.weaver(&["logs"]).out
 }
 
 /// An audit: who had a token, who made it, who took it back, long after it is gone.
@@ -85,7 +74,7 @@ fn the_log_tells_who_had_a_token_and_who_took_it_back() {
     let everything = json!(events(web.folder())).to_string();
     assert!(!everything.contains(&added) && !everything.contains(added.get(..30).unwrap()));
     // What happens while no daemon runs is told by the next.
-    assert_eq!(weaver(&["stop", "--config", &web.config()]).code, 0);
+    assert_eq!(web.weaver(&["stop"]).code, 0);
     clients(&web, &["add", "tablet"]);
     web.client().finish();
     assert!(json!(self::told(&web)).to_string().contains("tablet"));
@@ -115,7 +104,7 @@ fn a_token_is_replaced_with_an_overlap_in_which_sessions_go_on() {
     let third = token(&clients(&web, &["rotate", "laptop", "--overlap", "0s"]));
     assert_eq!([&first, &second, &third].map(|token| status(&web, token)), [401, 401, 200]);
     assert_eq!(post(&web, &third, Some(&session), &ping).status, 404, "the session is over");
-    let unknown = weaver(&["clients", "rotate", "nobody", "--config", &web.config()]);
+    let unknown = web.weaver(&["clients", "rotate", "nobody"]);
     assert_ne!(unknown.code, 0, "{unknown:?}");
 }
 
@@ -168,7 +157,7 @@ fn a_removed_token_does_not_come_back_with_an_older_file_of_clients() {
     let backup = fs::read(&file).unwrap();
     clients(&web, &["remove", "leaked"]);
     until("the removal", || removals(&web) == 1);
-    assert_eq!(weaver(&["stop", "--config", &web.config()]).code, 0);
+    assert_eq!(web.weaver(&["stop"]).code, 0);
     fs::write(&file, &backup).unwrap();
     let mut shim = web.client();
     web.find_again();
@@ -193,7 +182,7 @@ fn a_token_that_ends_soon_is_announced() {
     let line = |name: &str| listed.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
     assert!(line("brief").contains("ends in"), "{listed}");
     assert!(!line("desk").contains("ends in"), "{listed}");
-    let doctor = weaver(&["doctor", "--config", &web.config(), "--json"]).json();
+    let doctor = web.weaver(&["doctor", "--json"]).json();
     let checks = doctor["checks"].as_array().unwrap();
     let found: Vec<_> = checks.iter().filter(|check| check["subject"] == "tokens").collect();
     assert_eq!(found.len(), 1, "{found:?}");

@@ -186,7 +186,6 @@ fn check_says_what_would_be_enforced_and_what_it_costs() {
 }
 
 /// The path of a socket is bounded, so that of a store with a long path lies elsewhere.
-#[cfg(unix)]
 #[test]
 fn the_socket_of_a_store_with_a_long_path_is_kept_from_servers() {
     let folder = folder(&[("one", "good")], "", "");

@@ -72,7 +72,6 @@ fn an_unknown_surface_and_an_absent_server_are_told_apart() {
     assert!(run.err.contains("contracts.upstream_away") && run.err.contains("next:"), "{run:?}");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_document_behind_a_link_stays_there_and_as_private_as_it_was() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};

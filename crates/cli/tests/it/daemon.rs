@@ -7,12 +7,12 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, folder};
-use crate::support::{Folder, Run, weaver};
+use crate::client::{Client, folder, shim, shim_of_another_process};
+use crate::support::{Folder, Run, until, weaver};
 
 /// A folder whose daemon ends with the test.
 struct Shared(Folder);
@@ -23,9 +23,7 @@ impl Shared {
     }
 
     fn verb(&self, verb: &str, more: &[&str]) -> Run {
-        let config = self.0.arg("weaver.toml");
-        let words = [&[verb, "--config", &config], more].concat();
-        weaver(&words)
+        self.0.weaver(&[&[verb], more].concat())
     }
 
     fn status(&self) -> Value {
@@ -33,9 +31,7 @@ impl Shared {
     }
 
     fn start(&self, more: &[&str]) -> Client {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
-        command.args(["serve", "--config", &self.0.arg("weaver.toml")]).args(more);
-        Client::start_as(command)
+        Client::shim(&self.0, more)
     }
 
     fn open(&self) -> Client {
@@ -44,11 +40,7 @@ impl Shared {
 
     /// Another client process, which starts the shim and waits for its end.
     fn open_from_another_process(&self) -> Client {
-        self.0.write("client.sh", "\"$@\"\nexit $?\n");
-        let mut command = Command::new("sh");
-        command.arg(self.0.path("client.sh")).arg(env!("CARGO_BIN_EXE_weaver"));
-        command.args(["serve", "--config", &self.0.arg("weaver.toml")]);
-        Client::start_as(command).shaken()
+        Client::start_as(shim_of_another_process(&self.0, "sh")).shaken()
     }
 
     /// A client that nobody knows: the process that started the shim adopts orphans.
@@ -57,20 +49,13 @@ impl Shared {
         if !adopter.exists() {
             std::os::unix::fs::symlink("/bin/sh", &adopter).unwrap();
         }
-        self.0.write("client.sh", "\"$@\"\nexit $?\n");
-        let mut command = Command::new(adopter);
-        command.arg(self.0.path("client.sh")).arg(env!("CARGO_BIN_EXE_weaver"));
-        command.args(["serve", "--config", &self.0.arg("weaver.toml")]);
-        Client::start_as(command).shaken()
+        let adopter = adopter.to_str().unwrap();
+        Client::start_as(shim_of_another_process(&self.0, adopter)).shaken()
     }
 
     /// Kills the daemon as nothing else would.
     fn kill(&self) {
-        let end = Instant::now() + Duration::from_secs(30);
-        while self.verb("status", &["--json"]).code != 0 {
-            assert!(Instant::now() < end, "no daemon was started again");
-            thread::sleep(Duration::from_millis(50));
-        }
+        until("a daemon is started again", || self.verb("status", &["--json"]).code == 0);
         let pid = self.status()["pid"].to_string();
         assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
     }
@@ -104,11 +89,7 @@ fn twenty_clients_started_at_once_share_one_daemon() {
         assert!(reads(&mut client));
         client.finish();
     }
-    let end = Instant::now() + Duration::from_secs(20);
-    while !shared.status()["sessions"].as_array().unwrap().is_empty() {
-        assert!(Instant::now() < end, "sessions are left: {}", shared.status());
-        thread::sleep(Duration::from_millis(20));
-    }
+    until("no session is left", || shared.status()["sessions"].as_array().unwrap().is_empty());
 }
 
 #[test]
@@ -147,15 +128,10 @@ fn a_client_that_leaves_unsubscribes_everywhere_at_once() {
         assert!(subscribed["result"].is_object(), "{subscribed}");
     }
     client.finish();
-    let end = Instant::now() + Duration::from_secs(20);
-    loop {
+    until("the server is told of every resource", || {
         let told = fs::read_to_string(shared.0.path("files/mark")).unwrap_or_default();
-        if uris.iter().all(|uri| told.contains(uri)) {
-            break;
-        }
-        assert!(Instant::now() < end, "the server was told only of {told:?}");
-        thread::sleep(Duration::from_millis(20));
-    }
+        uris.iter().all(|uri| told.contains(uri))
+    });
     assert_eq!(shared.status()["sessions"], json!([]), "its session has ended");
 }
 
@@ -174,10 +150,8 @@ fn viewed(client: &mut Client, handle: &Value) -> Value {
     answer["result"]["structuredContent"]["reason"].clone()
 }
 
-#[test]
-fn a_stored_result_is_unknown_to_other_clients_as_long_as_its_own_is_there() {
-    let shared = Shared::new("");
-    let (mut one, mut other) = (shared.open(), shared.open_from_another_process());
+/// Each client is shown its own result alone, until the other has gone.
+fn handles_are_apart(mut one: Client, mut other: Client) {
     let (ones, others) = (stored(&mut one), stored(&mut other));
     assert!(ones.is_string() && others.is_string(), "{ones} {others}");
     assert_eq!(viewed(&mut other, &ones), "handle_not_found");
@@ -185,33 +159,26 @@ fn a_stored_result_is_unknown_to_other_clients_as_long_as_its_own_is_there() {
     assert_eq!(viewed(&mut one, &ones), Value::Null);
     assert_eq!(viewed(&mut other, &others), Value::Null);
     other.finish();
-    let end = Instant::now() + Duration::from_secs(20);
-    while viewed(&mut one, &others) != Value::Null {
-        assert!(Instant::now() < end, "its client is gone");
-        thread::sleep(Duration::from_millis(50));
-    }
+    until("the result of a client that has gone is shown", || {
+        viewed(&mut one, &others) == Value::Null
+    });
     one.finish();
+}
+
+#[test]
+fn a_stored_result_is_unknown_to_other_clients_as_long_as_its_own_is_there() {
+    let shared = Shared::new("");
+    handles_are_apart(shared.open(), shared.open_from_another_process());
 }
 
 /// As in a container, where the client has gone and the shim is a child of the first process.
 #[test]
 fn a_stored_result_of_a_connected_client_that_is_not_known_is_its_own_too() {
     let shared = Shared::new("");
-    let (mut one, mut other) = (shared.open_from_nowhere(), shared.open_from_nowhere());
+    let (one, other) = (shared.open_from_nowhere(), shared.open_from_nowhere());
     let sessions = shared.status()["sessions"].to_string();
     assert!(sessions.contains("a client that is not known"), "{sessions}");
-    let (ones, others) = (stored(&mut one), stored(&mut other));
-    assert!(ones.is_string() && others.is_string(), "{ones} {others}");
-    assert_eq!(viewed(&mut other, &ones), "handle_not_found");
-    assert_eq!(viewed(&mut one, &others), "handle_not_found");
-    assert_eq!(viewed(&mut one, &ones), Value::Null);
-    other.finish();
-    let end = Instant::now() + Duration::from_secs(20);
-    while viewed(&mut one, &others) != Value::Null {
-        assert!(Instant::now() < end, "its client is gone");
-        thread::sleep(Duration::from_millis(50));
-    }
-    one.finish();
+    handles_are_apart(one, other);
 }
 
 #[test]
@@ -311,11 +278,7 @@ fn the_log_of_a_daemon_that_lives_long_is_begun_anew() {
     let inode = fs::metadata(&log).unwrap().ino();
     let mut file = fs::OpenOptions::new().append(true).open(&log).unwrap();
     file.write_all(&vec![b'x'; 9 * 1024 * 1024]).unwrap();
-    let end = Instant::now() + Duration::from_secs(30);
-    while fs::metadata(&log).is_ok_and(|about| about.ino() == inode) {
-        assert!(Instant::now() < end, "the log grows for ever");
-        thread::sleep(Duration::from_millis(50));
-    }
+    until("the log is rotated", || !fs::metadata(&log).is_ok_and(|about| about.ino() == inode));
     assert_eq!(
         fs::metadata(shared.0.path(".weaver/ledger.db.run/daemon.log.1")).unwrap().ino(),
         inode
@@ -323,10 +286,7 @@ fn the_log_of_a_daemon_that_lives_long_is_begun_anew() {
     // What it says from here on is in the fresh one.
     let text = fs::read_to_string(shared.0.path("weaver.toml")).unwrap();
     fs::write(shared.0.path("weaver.toml"), format!("{text}\n[gatway]\n")).unwrap();
-    while !fs::read_to_string(&log).unwrap().contains("gatway") {
-        assert!(Instant::now() < end, "nothing more is written");
-        thread::sleep(Duration::from_millis(50));
-    }
+    until("more is written", || fs::read_to_string(&log).unwrap().contains("gatway"));
     fs::write(shared.0.path("weaver.toml"), text).unwrap();
     client.end();
 }
@@ -511,8 +471,7 @@ fn a_client_over_pipes_acts_as_the_principal_of_its_token() {
     let config = shared.0.arg("weaver.toml");
     let added = weaver(&["clients", "add", "editor", "--principal", "guest", "--config", &config]);
     let start = |token: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
-        command.args(["serve", "--config", &config, "--token-env", "EDITOR_TOKEN"]);
+        let mut command = shim(&shared.0, &["--token-env", "EDITOR_TOKEN"]);
         Client::start_as(match token {
             "" => command,
             token => {
@@ -557,8 +516,7 @@ fn a_server_that_a_principal_may_not_see_is_not_missing_to_it() {
     assert!(all["text"].as_str().unwrap().contains("Server `payroll` is missing"), "{all}");
     let config = shared.0.arg("weaver.toml");
     let added = weaver(&["clients", "add", "editor", "--principal", "guest", "--config", &config]);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
-    command.args(["serve", "--config", &config, "--token-env", "EDITOR_TOKEN"]);
+    let mut command = shim(&shared.0, &["--token-env", "EDITOR_TOKEN"]);
     command.env("EDITOR_TOKEN", added.out.trim());
     let mut guest = Client::start_as(command).shaken();
     let (_, all) = guest.call("tool_browse", json!({}));

@@ -3,16 +3,12 @@
 use std::fs;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::client::{Client, folder};
+use crate::client::{Client, folder, shim};
 use crate::http::{Web, request};
-use crate::support::{Folder, weaver};
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::{Folder, until, weaver};
 
 /// A daemon that somebody started by hand, or a service manager did.
 pub(crate) struct Daemon {
@@ -27,9 +23,7 @@ impl Daemon {
 
     pub(crate) fn of_folder(folder: Folder, more: &[&str]) -> Self {
         let child = run(&folder, more);
-        until("it is ready", || {
-            weaver(&["status", "--config", &folder.arg("weaver.toml"), "--json"]).code == 0
-        });
+        until("it is ready", || folder.weaver(&["status", "--json"]).code == 0);
         Self { web: Web::of_running(folder, None), child }
     }
 
@@ -40,7 +34,7 @@ impl Daemon {
     }
 
     pub(crate) fn listens(&self) -> bool {
-        let status = weaver(&["status", "--config", &self.web.config(), "--json"]);
+        let status = self.web.weaver(&["status", "--json"]);
         status.code == 0 && status.json()["http"].is_string()
     }
 
@@ -50,9 +44,7 @@ impl Daemon {
 
     /// The command of a client over pipes.
     fn serve(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
-        command.args(["serve", "--config", &self.web.config()]);
-        command
+        shim(self.web.folder(), &[])
     }
 
     pub(crate) fn change(&self, from: &str, to: &str) {
@@ -82,14 +74,6 @@ fn run(folder: &Folder, more: &[&str]) -> Child {
     command.args(["daemon", "--config", &folder.arg("weaver.toml")]).args(more);
     let log = fs::File::create(folder.path("said.log")).unwrap();
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
-}
-
-pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < end, "it never came to this: {what}");
-        thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// An address where nobody listens now.
@@ -194,9 +178,7 @@ fn a_signal_has_the_configuration_read_again() {
     let pid = daemon.child.id().to_string();
     assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
     until("it has begun anew", || daemon.log().contains("told to read the configuration again"));
-    until("it is there again", || {
-        weaver(&["status", "--config", &daemon.web.config(), "--json"]).code == 0
-    });
+    until("it is there again", || daemon.web.weaver(&["status", "--json"]).code == 0);
     assert!(daemon.tools().contains("tool_browse"));
     assert!(daemon.child.try_wait().unwrap().is_none(), "{}", daemon.log());
 }
@@ -209,7 +191,7 @@ fn an_address_on_the_command_line_leaves_the_other_settings_in_force() {
         "[http]\nlisten = \"{configured}\"\nhosts = [\"gate.example\"]\nanonymous = true\n"
     );
     let daemon = Daemon::start(&settings, &["--http", &given]);
-    let status = weaver(&["status", "--config", &daemon.web.config(), "--json"]).json();
+    let status = daemon.web.weaver(&["status", "--json"]).json();
     assert_eq!(status["http"], json!(given), "{status}");
     let ping = request(1, "ping", json!({})).to_string();
     let headers = [("host", "gate.example"), ("content-type", "application/json")];
@@ -242,8 +224,8 @@ fn the_passphrase_of_the_log_comes_from_where_the_configuration_says() {
         use std::os::unix::fs::PermissionsExt as _;
         fs::set_permissions(folder.path("phrase"), fs::Permissions::from_mode(0o600)).unwrap();
         let config = folder.arg("weaver.toml");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
-        command.args(["serve", "--config", &config]).current_dir(folder.path(""));
+        let mut command = shim(&folder, &[]);
+        command.current_dir(folder.path(""));
         let mut client = Client::start_as(command).shaken();
         let (failed, body) = client.execute("good.people", json!({}));
         assert!(!failed, "{body}");
@@ -283,9 +265,7 @@ fn a_configuration_under_which_the_next_daemon_fails_leaves_the_old_one_in_force
     let plain = plain.replace("[log]\nkey = \"log.key\"\n", &http);
     folder.write("weaver.toml", &plain);
     let child = run(&folder, &[]);
-    until("it is ready", || {
-        weaver(&["status", "--config", &folder.arg("weaver.toml"), "--json"]).code == 0
-    });
+    until("it is ready", || folder.weaver(&["status", "--json"]).code == 0);
     let mut daemon = Daemon { web: Web::of_running(folder, None), child };
     let file = daemon.web.folder().path("weaver.toml");
     for (settings, named) in [
@@ -414,8 +394,8 @@ fn checkpoints_that_do_not_arrive_are_told_by_metrics() {
     let passphrase = "passphrase = { command = [\"cat\", \"phrase\"] }";
     let http = "[http]\nlisten = \"127.0.0.1:0\"";
     let folder = signing(&format!("{passphrase}\nevery_seconds = 1\npublish = {publish}\n{http}"));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
-    command.args(["serve", "--config", &folder.arg("weaver.toml")]).current_dir(folder.path(""));
+    let mut command = shim(&folder, &[]);
+    command.current_dir(folder.path(""));
     let shim = Client::start_as(command).shaken();
     let web = Web::of_running(folder, Some(shim));
     let value = |series: &str| -> Option<u64> {

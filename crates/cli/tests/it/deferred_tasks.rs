@@ -42,7 +42,7 @@ fn begin(client: &mut Client, params: Value) -> Value {
 /// Waits until a task has this status, and returns it.
 fn wait_for(client: &mut Client, task: &Value, status: &str) -> Value {
     let mut seen = Value::Null;
-    approvals::until(status, || {
+    crate::support::until(status, || {
         seen = about(client, "tasks/get", task);
         assert_eq!(seen["resultType"], "complete", "{seen}");
         seen["status"] == status

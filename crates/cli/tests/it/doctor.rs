@@ -1,15 +1,14 @@
 //! `weaver doctor`: what it finds of a gateway that is well, and of each thing that is not.
 
 use serde_json::{Value, json};
-use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::Tenant;
 use weaver_types::ledger::{Batch, Durability, Ledger as _, Namespace, RecordKey, RecordWrite};
 
 use crate::client::{Client, folder};
-use crate::support::{Folder, weaver};
+use crate::support::Folder;
 
 fn examine(folder: &Folder) -> (i32, Vec<Value>) {
-    let run = weaver(&["doctor", "--config", &folder.arg("weaver.toml"), "--json"]);
+    let run = folder.weaver(&["doctor", "--json"]);
     let found = run.json()["checks"].as_array().unwrap().clone();
     (run.code, found)
 }
@@ -64,7 +63,7 @@ fn a_log_that_was_changed_does_not_verify() {
     let mut client = Client::start(&folder).shaken();
     assert!(!client.execute("good.people", json!({})).0);
     client.finish();
-    weaver(&["stop", "--config", &folder.arg("weaver.toml")]);
+    folder.weaver(&["stop"]);
     let path = folder.path(".weaver/ledger.db");
     let mut bytes = std::fs::read(&path).unwrap();
     let written = b"\"capability\":\"good.people\"";
@@ -88,10 +87,9 @@ fn a_run_whose_record_cannot_be_read_is_named() {
     let mut client = Client::start(&folder).shaken();
     assert!(!client.execute("good.people", json!({})).0);
     client.finish();
-    weaver(&["stop", "--config", &folder.arg("weaver.toml")]);
+    folder.weaver(&["stop"]);
     assert!(of(&examine(&folder).1, "runs").is_null(), "nothing is wrong with them");
-    let ledger =
-        SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
+    let ledger = folder.ledger();
     let (run, _) = ledger.list(&Tenant::default(), Namespace::Run, None, 1).unwrap().remove(0);
     let key = RecordKey::new(Tenant::default(), Namespace::Run, run.as_str());
     let mut batch = Batch::new(Durability::Disk);
@@ -107,15 +105,12 @@ fn a_run_whose_record_cannot_be_read_is_named() {
     client.finish();
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_server_that_cannot_start_is_told_with_its_reason() {
     let folder = folder(&[("good", "good"), ("gone", "absent")], "", "");
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
-    command.args(["serve", "--config", &folder.arg("weaver.toml")]);
-    let mut client = Client::start_as(command).shaken();
+    let mut client = Client::shim(&folder, &[]).shaken();
     assert!(!client.execute("good.people", json!({})).0);
     is_bad(&folder, "server gone", "no-server");
     client.finish();
-    weaver(&["stop", "--config", &folder.arg("weaver.toml")]);
+    folder.weaver(&["stop"]);
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{Client, events, folder, of_capability, reason};
-use crate::support::{Folder, weaver};
+use crate::support::Folder;
 
 const THREE: &str = "[gateway]\nexecute_tools = \"by_class\"\n";
 /// What the tools of the server `good` do, besides reading.
@@ -117,7 +117,7 @@ fn one_tool_is_the_default_and_a_profile_may_have_three() {
 #[test]
 fn a_word_that_is_none_is_found_at_the_check() {
     let folder = folder(&[("good", "good")], "[gateway]\nexecute_tools = \"two\"\n", CLASSES);
-    let run = weaver(&["check", "--config", &folder.arg("weaver.toml"), "--json"]);
+    let run = folder.weaver(&["check", "--json"]);
     assert_eq!(run.finding_codes(), ["config.word"], "{run:?}");
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{Lines, StdinLock, Write as _};
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::fixture::{MARK, put, reply, text};
@@ -265,15 +266,5 @@ fn ask(id: &Value, method: &str, kept: &str, lines: &mut Lines<StdinLock<'static
 
 /// Base64 of a text (RFC 4648).
 fn base64(text: &str) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for chunk in text.as_bytes().chunks(3) {
-        let bits = chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
-        let bits = bits << (8 * (3 - chunk.len()));
-        for at in 0..4 {
-            let digit = (bits >> (18 - 6 * at)) & 63;
-            out.push(if at <= chunk.len() { char::from(DIGITS[digit as usize]) } else { '=' });
-        }
-    }
-    out
+    base64::engine::general_purpose::STANDARD.encode(text)
 }

@@ -108,7 +108,7 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        weaver(&["stop", "--config", &self.folder.arg("weaver.toml")]);
+        self.folder.weaver(&["stop"]);
     }
 }
 
@@ -122,8 +122,7 @@ fn start(folder: &Folder) -> Client {
 fn whatever_clients_send_the_gateway_goes_on_and_nothing_hangs() {
     let mut gateway = Gateway::new();
     let pid = |gateway: &Gateway| -> Value {
-        weaver(&["status", "--config", &gateway.folder.arg("weaver.toml"), "--json"]).json()["pid"]
-            .clone()
+        gateway.folder.weaver(&["status", "--json"]).json()["pid"].clone()
     };
     let before = pid(&gateway);
     let mut numbers = PseudoRandom::of(0x5eed);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, contracts, folder};
 use crate::pseudo_random::PseudoRandom;
-use crate::support::{Folder, weaver};
+use crate::support::Folder;
 
 /// The longest that any call may take, far beyond the limit of a call.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -279,9 +279,7 @@ fn whatever_servers_say_each_call_ends_and_is_its_clients_alone() {
     // Each client has a parent of its own: the same parent would be the same client.
     folder.write("client.sh", "\"$@\"\nexit $?\n");
     let mut witness = start(&folder);
-    let status = || {
-        weaver(&["status", "--config", &folder.arg("weaver.toml"), "--json"]).json()["pid"].clone()
-    };
+    let status = || folder.weaver(&["status", "--json"]).json()["pid"].clone();
     let before = status();
     std::thread::scope(|scope| {
         scope.spawn(|| call_all(&folder, "red"));
@@ -290,5 +288,5 @@ fn whatever_servers_say_each_call_ends_and_is_its_clients_alone() {
     assert!(!witness.execute("good.people", json!({})).0);
     assert_eq!(status(), before, "the daemon was never replaced");
     witness.finish();
-    weaver(&["stop", "--config", &folder.arg("weaver.toml")]);
+    folder.weaver(&["stop"]);
 }

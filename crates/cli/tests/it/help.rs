@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::newcomer::{Home, Run};
-use crate::support::weaver;
+use crate::support::{until, weaver};
 
 /// The rows and columns that a terminal has which nobody made larger.
 const ROWS: usize = 24;
@@ -234,12 +233,10 @@ impl Workbench {
     /// Starts a command that goes on until it is stopped.
     fn started(&self, line: &str) -> Child {
         let mut child = self.command(line).spawn().unwrap();
-        let end = Instant::now() + Duration::from_secs(60);
-        while self.run("weaver status").code != 0 {
-            assert!(Instant::now() < end, "{line} does not start");
+        until(line, || {
             assert!(child.try_wait().unwrap().is_none(), "{line} ended by itself");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+            self.run("weaver status").code == 0
+        });
         child
     }
 }
@@ -291,9 +288,9 @@ const ENDS: &[Ending] = &[
         8,
         "the demo has no operator",
     ),
-    ends("weaver approve standing show apv_0123…", 7, "no gateway has taken one in"),
+    ends("weaver approve standing show std_0123…", 7, "no gateway has taken one in"),
     ends(
-        "weaver approve standing revoke apv_0123… --key owner.key",
+        "weaver approve standing revoke std_0123… --key owner.key",
         7,
         "no gateway has taken one in",
     ),

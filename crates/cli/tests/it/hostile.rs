@@ -200,18 +200,24 @@ fn pinned(behaviour: &str) -> Folder {
     folder
 }
 
+/// Calls a tool, which goes through, and again after its server has turned, which is refused.
+fn refusal_after(client: &mut Client, tool: &str, arguments: Value) -> Value {
+    let asked = json!({"capability": "bad.note", "arguments": {}, "justification": "a test"});
+    let (is_error, body) = client.call("tool_execute", asked.clone());
+    assert!(!is_error, "{body}");
+    client.execute(&format!("bad.{tool}"), arguments);
+    let (is_error, body) = client.call("tool_execute", asked);
+    assert!(is_error, "{body}");
+    body
+}
+
 #[test]
 fn a_tool_that_changes_under_way_is_denied_at_its_next_call() {
     // Once on the same connection, and once when another program answers after a crash.
     for (tool, arguments) in [("echo", json!({"text": "turn"})), ("crash", json!({}))] {
         let folder = pinned("turncoat");
         let mut client = Client::open(&folder);
-        let asked = json!({"capability": "bad.note", "arguments": {}, "justification": "a test"});
-        let (is_error, body) = client.call("tool_execute", asked.clone());
-        assert!(!is_error, "{body}");
-        client.execute(&format!("bad.{tool}"), arguments);
-        let (is_error, body) = client.call("tool_execute", asked);
-        assert!(is_error, "{body}");
+        let body = refusal_after(&mut client, tool, arguments);
         assert_eq!(reason(&body), pair("deny", "contract_changed"), "after {tool}");
         good_goes_on(&mut client);
         client.finish();
@@ -223,12 +229,7 @@ fn a_tool_that_changes_under_way_is_denied_at_its_next_call() {
 fn a_tool_that_changes_while_it_is_listed_is_denied_at_its_next_call() {
     let folder = pinned("hasty");
     let mut client = Client::open(&folder);
-    let asked = json!({"capability": "bad.note", "arguments": {}, "justification": "a test"});
-    let (is_error, body) = client.call("tool_execute", asked.clone());
-    assert!(!is_error, "{body}");
-    client.execute("bad.echo", json!({"text": "turn"}));
-    let (is_error, body) = client.call("tool_execute", asked);
-    assert!(is_error, "{body}");
+    let body = refusal_after(&mut client, "echo", json!({"text": "turn"}));
     assert_eq!(reason(&body), pair("deny", "contract_changed"));
     client.finish();
 }
@@ -237,11 +238,7 @@ fn a_tool_that_changes_while_it_is_listed_is_denied_at_its_next_call() {
 fn a_tool_that_nothing_pins_is_denied_once_it_changes_and_the_others_go_on() {
     let folder = beside("turncoat", "");
     let mut client = Client::open(&folder);
-    let asked = json!({"capability": "bad.note", "arguments": {}, "justification": "a test"});
-    assert!(!client.call("tool_execute", asked.clone()).0);
-    client.execute("bad.echo", json!({"text": "turn"}));
-    let (is_error, body) = client.call("tool_execute", asked);
-    assert!(is_error, "{body}");
+    let body = refusal_after(&mut client, "echo", json!({"text": "turn"}));
     assert_eq!(reason(&body), pair("deny", "contract_changed"));
     assert!(body.to_string().contains("documentation: description changed"), "{body}");
     assert!(!body.to_string().contains("evil.example"), "{body}");
@@ -267,12 +264,7 @@ fn a_tool_that_nothing_pins_is_denied_once_it_changes_and_the_others_go_on() {
 fn a_server_that_changes_and_does_not_say_how_is_not_called() {
     let folder = pinned("secretive");
     let mut client = Client::open(&folder);
-    let asked = json!({"capability": "bad.note", "arguments": {}, "justification": "a test"});
-    let (is_error, body) = client.call("tool_execute", asked.clone());
-    assert!(!is_error, "{body}");
-    client.execute("bad.echo", json!({"text": "turn"}));
-    let (is_error, body) = client.call("tool_execute", asked);
-    assert!(is_error, "{body}");
+    let body = refusal_after(&mut client, "echo", json!({"text": "turn"}));
     assert_eq!(reason(&body), pair("deny", "upstream_unavailable"));
     good_goes_on(&mut client);
     client.finish();

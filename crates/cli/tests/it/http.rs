@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, MODERN, contracts, folder, initialize, replace};
-use crate::support::{Folder, weaver};
+use crate::client::{Client, MODERN, contracts, folder, initialize, replace, shim};
+use crate::support::{Folder, Run, until, until_found, weaver};
 
 /// A gateway that listens, with one client that has a token.
 pub(crate) struct Web {
@@ -90,7 +90,7 @@ impl Web {
 
     /// The same client of a daemon that was started anew, perhaps at another address.
     pub(crate) fn find_again(&mut self) {
-        let status = weaver(&["status", "--config", &self.config(), "--json"]).json();
+        let status = self.weaver(&["status", "--json"]).json();
         status["http"].as_str().unwrap().clone_into(&mut self.address);
     }
 
@@ -111,14 +111,17 @@ impl Web {
 
     /// Another client of the same daemon, over pipes.
     pub(crate) fn client(&self) -> Client {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
-        command.args(["serve", "--config", &self.config()]);
-        Client::start_as(command).shaken()
+        Client::shim(&self.folder, &[]).shaken()
     }
 
     /// The configuration.
     pub(crate) fn config(&self) -> String {
         self.folder.arg("weaver.toml")
+    }
+
+    /// Runs `weaver` with this configuration.
+    pub(crate) fn weaver(&self, args: &[&str]) -> Run {
+        self.folder.weaver(args)
     }
 
     pub(crate) fn send(
@@ -211,7 +214,7 @@ impl Web {
 
 impl Drop for Web {
     fn drop(&mut self) {
-        weaver(&["stop", "--config", &self.folder.arg("weaver.toml")]);
+        self.folder.weaver(&["stop"]);
     }
 }
 
@@ -450,7 +453,7 @@ fn an_answer_goes_on_where_its_connection_was_cut() {
     let end = resume(&web.token, ids[ids.len() - 2]);
     assert_eq!(end.events(), std::slice::from_ref(last));
     assert_eq!(resume(&web.token, "999-0").status, 404);
-    let other = weaver(&["clients", "add", "other", "--config", &web.config()]);
+    let other = web.weaver(&["clients", "add", "other"]);
     assert_eq!(resume(other.out.trim(), &place).status, 404);
 }
 
@@ -463,22 +466,18 @@ fn a_call_that_is_cut_off_by_the_end_of_the_daemon_is_answered() {
     let contract = "[capabilities.\"tools.*\"]\neffects = \"read_local\"\nsink = \"none\"\n";
     let listen = "[http]\nlisten = \"127.0.0.1:0\"\n";
     let folder = folder(&[("good", "good")], &format!("{listen}{nap}"), contract);
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
-    command.args(["serve", "--config", &folder.arg("weaver.toml")]);
-    let web = Web::of_running(folder, Some(Client::start_as(command).shaken()));
+    let client = Client::shim(&folder, &[]).shaken();
+    let web = Web::of_running(folder, Some(client));
     let id = web.open();
     let session = [("mcp-session-id", id.as_str())];
     let call = json!({ "name": "tool_execute",
         "arguments": { "capability": "tools.nap", "arguments": {} } });
     let mut stream = web.begin_post(&session, &request(2, "tools/call", call));
-    let end = Instant::now() + Duration::from_secs(30);
-    let pid = loop {
-        let status = weaver(&["status", "--config", &web.config(), "--json"]).json();
-        if status["sessions"].as_array().unwrap().iter().any(|one| one["requests"] == 1) {
-            break status["pid"].to_string();
-        }
-        assert!(Instant::now() < end, "no call is in flight: {status}");
-    };
+    let pid = until_found("a call is in flight", || {
+        let status = web.weaver(&["status", "--json"]).json();
+        let sessions = status["sessions"].as_array().unwrap();
+        sessions.iter().any(|one| one["requests"] == 1).then(|| status["pid"].to_string())
+    });
     assert!(std::process::Command::new("kill").arg(&pid).status().unwrap().success());
     read_until(&mut stream, "\"weaver/reason\":\"outcome_unknown\"");
 }
@@ -512,8 +511,7 @@ fn nobody_comes_without_a_token_that_is_in_force() {
     assert_eq!(web.send("GET", "/metrics", &[], "").status, 401);
     assert_eq!(web.send("GET", "/healthz", &[], "").status, 200);
     web.open();
-    let removed =
-        weaver(&["clients", "remove", "desk", "--config", &web.folder.arg("weaver.toml")]);
+    let removed = web.folder.weaver(&["clients", "remove", "desk"]);
     assert_eq!(removed.code, 0, "{removed:?}");
     assert_eq!(
         web.post(&[], &request(1, "initialize", initialize())).status,
@@ -577,7 +575,7 @@ fn sessions_are_opened_by_a_whole_handshake_and_are_bounded_for_each_client() {
     let opened = (0..1_000).take_while(|_| open() == 200).count();
     assert_eq!(opened, 250);
     assert_eq!(open(), 503, "it has its share");
-    let other = weaver(&["clients", "add", "other", "--config", &web.config()]);
+    let other = web.weaver(&["clients", "add", "other"]);
     let bearer = format!("Bearer {}", other.out.trim());
     let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
     let body = request(1, "initialize", initialize()).to_string();
@@ -657,11 +655,7 @@ fn metrics_and_readiness_are_told() {
     web.open();
     let bearer = format!("Bearer {}", web.token);
     let get = |path: &str| web.send("GET", path, &[("authorization", &bearer)], "").body;
-    let end = Instant::now() + Duration::from_secs(30);
-    while get("/readyz") != "ready\n" {
-        assert!(Instant::now() < end, "{}", get("/readyz"));
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    until("it is ready", || get("/readyz") == "ready\n");
     let shown = get("/metrics");
     for line in ["weaver_sessions 2", "weaver_servers_away 0", "weaver_calls_held 0"] {
         assert!(shown.lines().any(|shown| shown == line), "{shown}");
@@ -698,15 +692,12 @@ fn a_token_for_metrics_opens_nothing_else() {
     let refused = web.send("POST", "/mcp", &headers, &message);
     assert_eq!(refused.status, 403, "{refused:?}");
     assert!(refused.body.contains("weaver clients add"), "{refused:?}");
-    let list = weaver(&["clients", "list", "--config", &web.config()]);
+    let list = web.weaver(&["clients", "list"]);
     assert!(list.out.contains("prometheus reads metrics"), "{list:?}");
     // Nor over pipes.
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
-    command.args(["serve", "--config", &web.config(), "--token-env", "TOKEN"]);
-    let mut client = Client::start_as({
-        command.env("TOKEN", &token);
-        command
-    });
+    let mut command = shim(&web.folder, &["--token-env", "TOKEN"]);
+    command.env("TOKEN", &token);
+    let mut client = Client::start_as(command);
     let answer = client.request("initialize", initialize());
     assert!(answer["error"]["message"].as_str().unwrap().contains("metrics alone"), "{answer}");
     client.end();
@@ -746,10 +737,7 @@ fn connections_are_bounded_and_those_that_say_nothing_give_way() {
     assert!(!other.execute("good.people", json!({})).0, "clients over pipes are served");
     other.end();
     drop(clients);
-    let end = Instant::now() + Duration::from_secs(30);
-    while !ask(&connect()) {
-        assert!(Instant::now() < end, "a place that is free again is taken");
-    }
+    until("a place is free again", || ask(&connect()));
 }
 
 #[test]
@@ -768,6 +756,6 @@ fn an_open_address_needs_a_word() {
     let folder = folder(&[("good", "good")], "[http]\nlisten = \"0.0.0.0:0\"\n", "");
     let checked = folder.check(&["--json"]);
     assert_eq!(checked.finding_codes(), ["config.http_open"], "{checked:?}");
-    let flag = weaver(&["daemon", "--config", &folder.arg("weaver.toml"), "--http", "0.0.0.0:0"]);
+    let flag = folder.weaver(&["daemon", "--http", "0.0.0.0:0"]);
     assert_ne!(flag.code, 0);
 }

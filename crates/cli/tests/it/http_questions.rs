@@ -1,8 +1,33 @@
 //! What a client over HTTP is asked and told, and on which stream.
 
+use std::net::TcpStream;
+
 use serde_json::{Value, json};
 
 use crate::http::{Web, read_until, request};
+
+/// Answers the server's questions for the roots, and gives the answer to the request.
+fn answer_after_roots(
+    web: &Web,
+    session: &[(&str, &str)],
+    stream: &mut TcpStream,
+    look: impl Fn(&Value),
+) -> Value {
+    loop {
+        let event = read_until(stream, "\n\n");
+        let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+        let Some(message) = data.and_then(|text| serde_json::from_str::<Value>(text).ok()) else {
+            continue;
+        };
+        if message["method"] != "roots/list" {
+            return message;
+        }
+        look(&message);
+        let roots = json!({ "roots": [{ "uri": "file:///work" }] });
+        let told = json!({ "jsonrpc": "2.0", "id": message["id"], "result": roots });
+        assert_eq!(web.post(session, &told).status, 202);
+    }
+}
 
 /// A client may have no other stream open. On one that it has, it could not tell what the question
 /// is about.
@@ -15,19 +40,7 @@ fn a_question_of_a_call_comes_where_the_call_is_answered() {
     let call = json!({ "name": "tool_execute", "arguments": arguments });
     let mut stream = web.begin_post(&session, &request(2, "tools/call", call));
     // The server asks once more for its own sake, since this client is new.
-    let answer = loop {
-        let event = read_until(&mut stream, "\n\n");
-        let data = event.lines().find_map(|line| line.strip_prefix("data: "));
-        let Some(message) = data.and_then(|text| serde_json::from_str::<Value>(text).ok()) else {
-            continue;
-        };
-        if message["method"] != "roots/list" {
-            break message;
-        }
-        let roots = json!({ "roots": [{ "uri": "file:///work" }] });
-        let told = json!({ "jsonrpc": "2.0", "id": message["id"], "result": roots });
-        assert_eq!(web.post(&session, &told).status, 202);
-    };
+    let answer = answer_after_roots(&web, &session, &mut stream, |_| {});
     assert!(answer.to_string().contains("file:///work"), "{answer}");
 }
 
@@ -108,21 +121,10 @@ fn a_question_about_a_task_comes_where_its_result_is_waited_for() {
     assert!(is_asked, "the question waits for a stream");
     let result = request(4, "tasks/result", json!({ "taskId": task }));
     let mut stream = web.begin_post(&session, &result);
-    let answer = loop {
-        let event = read_until(&mut stream, "\n\n");
-        let data = event.lines().find_map(|line| line.strip_prefix("data: "));
-        let Some(message) = data.and_then(|text| serde_json::from_str::<Value>(text).ok()) else {
-            continue;
-        };
-        if message["method"] != "roots/list" {
-            break message;
-        }
+    let answer = answer_after_roots(&web, &session, &mut stream, |message| {
         let related = &message["params"]["_meta"]["io.modelcontextprotocol/related-task"];
         assert_eq!(related["taskId"], task, "{message}");
-        let roots = json!({ "roots": [{ "uri": "file:///work" }] });
-        let told = json!({ "jsonrpc": "2.0", "id": message["id"], "result": roots });
-        assert_eq!(web.post(&session, &told).status, 202);
-    };
+    });
     assert_eq!(answer["id"], 4, "{answer}");
     assert!(answer.to_string().contains("file:///work"), "{answer}");
 }

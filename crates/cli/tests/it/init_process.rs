@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use crate::approvals::until;
 use crate::client::folder;
 use crate::support::Folder;
+use crate::support::until;
 
 /// A server that leaves a process behind, as package runners and browsers do. What is left behind
 /// makes a file when it ends.

@@ -5,13 +5,13 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use weaver_policy::approval::{Nonce, OperatorAction, OperatorStatement};
-use weaver_trace_store::Reader;
 use weaver_types::ledger::Namespace;
 use weaver_types::{LogId, OsRandom, RunId, Tenant};
 
-use crate::approvals::{alice, drop_in, keys, now, taken, until};
+use crate::approvals::{alice, drop_in, keys, now, taken};
 use crate::client::{Client, folder, replace};
-use crate::support::{Folder, weaver};
+use crate::support::Folder;
+use crate::support::until;
 
 /// A gateway whose server remembers its calls; its daemon ends with the test.
 struct Remembering(Folder);
@@ -44,7 +44,7 @@ impl Remembering {
 
     /// Ends the run of the only client that has one, as an operator does.
     fn end_only_run(&self) {
-        let reader = Reader::open(self.0.path(".weaver/ledger.db")).unwrap();
+        let reader = self.0.reader();
         let records = reader.records(&Tenant::default(), Namespace::CurrentRun, None, 10).unwrap();
         assert_eq!(records.len(), 1);
         let record: Value = serde_json::from_slice(&records[0].1.value).unwrap();
@@ -77,7 +77,7 @@ impl Remembering {
 
 impl Drop for Remembering {
     fn drop(&mut self) {
-        weaver(&["stop", "--config", &self.0.arg("weaver.toml")]);
+        self.0.weaver(&["stop"]);
     }
 }
 
@@ -112,11 +112,7 @@ fn no_client_sees_what_another_left_in_a_server() {
 #[test]
 fn a_session_of_the_same_client_finds_its_instance_again() {
     let gateway = Remembering::new("counting", "");
-    let open = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
-        command.args(["serve", "--config", &gateway.0.arg("weaver.toml")]);
-        Client::start_as(command).shaken()
-    };
+    let open = || Client::shim(&gateway.0, &[]).shaken();
     let mut first = open();
     remembers(&mut first, 1);
     first.finish();
@@ -339,11 +335,7 @@ fn every_client_of_a_shared_server_hears_the_log_that_it_asked_for() {
     let config = std::fs::read_to_string(gateway.0.path("weaver.toml")).unwrap();
     let profile = "[profiles.none]\nservers = []\n\n";
     gateway.0.write("weaver.toml", &format!("{profile}{config}"));
-    let start = |more: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
-        command.args(["serve", "--config", &gateway.0.arg("weaver.toml")]).args(more);
-        Client::start_as(command).shaken()
-    };
+    let start = |more: &[&str]| Client::shim(&gateway.0, more).shaken();
     let (mut one, mut other) = (start(&[]), start(&[]));
     let (mut quiet, mut blind) = (start(&[]), start(&["--profile", "none"]));
     assert_eq!(read(&mut one, "note://1"), "note 1");

@@ -65,7 +65,6 @@ fn the_default_key_of_another_root_signs_nothing() {
     assert_eq!(fs::read(folder.path("policy/policy.toml.sig")).unwrap(), before);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_signature_behind_a_link_is_replaced_there_and_a_new_one_can_be_read() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};

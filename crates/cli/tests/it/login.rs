@@ -5,10 +5,9 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::client::{Client, folder};
-use crate::support::{Folder, weaver};
+use crate::support::{Folder, until, weaver};
 use crate::token_issuer::TokenIssuer;
 
 const TOKEN: &str = "access-hunter2-hunter2";
@@ -86,20 +85,12 @@ fn every_file(folder: &Path, look: &mut impl FnMut(&Path, &[u8])) {
 fn a_login_is_used_by_the_gateway_and_stands_in_no_file() {
     let (folder, issuer) = place();
     let config = folder.arg("weaver.toml");
-    let mut serve = Command::new(env!("CARGO_BIN_EXE_weaver"));
-    serve.args(["serve", "--config", &config]);
-    let client = Client::start_as(serve).shaken();
+    let client = Client::shim(&folder, &[]).shaken();
     let problem = |wanted: &str| {
-        let end = Instant::now() + Duration::from_secs(90);
-        loop {
-            let status = weaver(&["status", "--config", &config, "--json"]).json();
-            let kept = status["servers"]["kept"].to_string();
-            if kept.contains(wanted) {
-                return;
-            }
-            assert!(Instant::now() < end, "{kept}");
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        until(wanted, || {
+            let status = folder.weaver(&["status", "--json"]).json();
+            status["servers"]["kept"].to_string().contains(wanted)
+        });
     };
     problem("weaver login kept");
     let (ended, said) = log_in(&config, &[]);

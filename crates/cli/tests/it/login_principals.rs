@@ -1,13 +1,11 @@
 //! Logins of several principals at one server: nobody calls it with the login of another.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 use crate::http::request;
 use crate::login::log_in;
 use crate::oauth_resource::Gate;
-use crate::support::weaver;
+use crate::support::{until, weaver};
 
 const OWNER: &str = "access-hunter2-owner";
 const ANA: &str = "access-hunter2-anabel";
@@ -17,16 +15,11 @@ fn gate(of_server: &str) -> Gate {
     let gate = Gate::before("", "", of_server);
     gate.issuer.state().tokens = vec![OWNER.to_owned()];
     log_in_as(&gate, &[]);
-    let config = gate.web.config();
-    let end = Instant::now() + Duration::from_secs(60);
-    loop {
-        let status = weaver(&["status", "--config", &config, "--json"]).json();
-        if status["servers"]["kept"]["state"] == "ready" {
-            return gate;
-        }
-        assert!(Instant::now() < end, "{status}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    until("the server is ready", || {
+        let status = gate.web.weaver(&["status", "--json"]).json();
+        status["servers"]["kept"]["state"] == "ready"
+    });
+    gate
 }
 
 fn log_in_as(gate: &Gate, more: &[&str]) {

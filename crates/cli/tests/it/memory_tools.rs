@@ -132,7 +132,7 @@ fn policy_decides_what_is_remembered_and_the_floor_what_is_forgotten() {
     let (verdict, _) = client.refusal("kernel.memory.delete", json!({"key": "a"}));
     assert_eq!(verdict, "hold", "forgetting is destructive");
     client.finish();
-    let run = weaver(&["memory", "list", "--config", &folder.arg("weaver.toml"), "--json"]);
+    let run = folder.weaver(&["memory", "list", "--json"]);
     assert_eq!(run.json()["entries"].as_array().map(Vec::len), Some(1), "{run:?}");
 }
 

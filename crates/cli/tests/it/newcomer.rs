@@ -236,7 +236,6 @@ fn a_secret_is_kept_apart_and_reaches_its_server_alone() {
         "{config}"
     );
     assert!(home.read(".config/weaver/.weaver/secrets.env").contains(SECRET));
-    #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = |name: &str| home.path(name).metadata().unwrap().permissions().mode() & 0o777;

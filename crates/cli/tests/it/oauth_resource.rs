@@ -376,7 +376,7 @@ fn opaque_tokens_are_introspected() {
     machine["client_id"] = json!("ci");
     gate.issuer.state().introspected.insert("opaque-machine".to_owned(), machine);
     assert!(gate.allowed("opaque-machine"));
-    let status = crate::support::weaver(&["status", "--config", &gate.web.config(), "--json"]);
+    let status = gate.web.weaver(&["status", "--json"]);
     assert!(status.out.contains("corp:ci"), "{}", status.out);
     let asked = gate.issuer.state().asked.clone();
     let basic = format!(
@@ -488,7 +488,7 @@ fn refused_tokens_of_an_issuer_are_counted_by_reason_and_logged_with_whose_they_
         let line = format!("weaver_http_refused_total{{reason=\"{reason}\"}} 1");
         assert!(metrics.lines().any(|told| told == line), "{line}: {metrics}");
     }
-    let log = crate::support::weaver(&["logs", "--config", &gate.web.config()]).out;
+    let log = gate.web.weaver(&["logs"]).out;
     let refused: Vec<&str> = log.lines().filter(|line| line.contains("was refused")).collect();
     assert_eq!(refused.len(), 5, "{log}");
     let evil = refused.iter().find(|line| line.contains("evil.example")).unwrap();

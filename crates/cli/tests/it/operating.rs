@@ -35,9 +35,7 @@ fn the_commands_of_the_operators_page_run_in_their_order() {
     let profile = "[profiles.code]\nmode = \"proxy\"\nservers = [\"good\"]\n";
     let folder = folder(&[("good", "good")], profile, "");
     let config = folder.arg("weaver.toml");
-    let mut serve = Command::new(env!("CARGO_BIN_EXE_weaver"));
-    serve.args(["serve", "--config", &config, "--profile", "code", "--label", "desk"]);
-    let mut client = Client::start_as(serve).shaken();
+    let mut client = Client::shim(&folder, &["--profile", "code", "--label", "desk"]).shaken();
     assert!(client.tools().iter().any(|tool| tool["name"] == "good__people"), "a proxy's view");
     let program = Path::new(env!("CARGO_BIN_EXE_weaver")).parent().unwrap();
     let search_path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());

@@ -1,58 +1,40 @@
 //! Each setting of `[tools.NAME]` does what it says: the same tool with and without it.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
 use std::time::Duration;
 
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
 
 use crate::client::{self, Client};
+use crate::http_server::{self, answer};
 use crate::support::{Folder, weaver};
 
 const CONTRACTS: &str = "[capabilities.\"tools.*\"]\neffects = \"read_local\"\nsink = \"none\"\n\
     output = { confidentiality = \"internal\", integrity = \"trusted\" }\n";
 
-fn answer(status: &str, headers: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "HTTP/1.1 {status}\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n{body}"
-    )
-}
-
 /// A server that answers by path.
 fn server() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let lines = BufReader::new(stream.try_clone().unwrap()).lines();
-            let head: Vec<String> =
-                lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
-            let json = "content-type: application/json\r\n";
-            let said = match head[0].split(' ').nth(1).unwrap() {
-                "/big" => answer("200 OK", json, &json!("x".repeat(2_000)).to_string()),
-                "/slow" => {
-                    std::thread::sleep(Duration::from_millis(1_500));
-                    answer("200 OK", json, "{}")
-                }
-                "/moved" => answer("302 Found", "location: /here\r\n", ""),
-                "/away" => {
-                    let to = format!("location: http://localhost:{port}/here\r\n");
-                    answer("302 Found", &to, "")
-                }
-                "/text" => answer("200 OK", "content-type: text/plain\r\n", "words"),
-                _ => {
-                    let lines = head.iter().enumerate();
-                    let lines = lines.map(|(at, line)| (format!("line{at}"), json!(line)));
-                    answer("200 OK", json, &Value::Object(lines.collect()).to_string())
-                }
-            };
-            let _ = stream.write_all(said.as_bytes());
+    http_server::start(|request| {
+        let json = "content-type: application/json\r\n";
+        match request.path() {
+            "/big" => answer("200 OK", json, &json!("x".repeat(2_000)).to_string()),
+            "/slow" => {
+                std::thread::sleep(Duration::from_millis(1_500));
+                answer("200 OK", json, "{}")
+            }
+            "/moved" => answer("302 Found", "location: /here\r\n", ""),
+            "/away" => {
+                let to = format!("location: http://localhost:{}/here\r\n", request.port);
+                answer("302 Found", &to, "")
+            }
+            "/text" => answer("200 OK", "content-type: text/plain\r\n", "words"),
+            _ => {
+                let lines = request.head.iter().enumerate();
+                let lines = lines.map(|(at, line)| (format!("line{at}"), json!(line)));
+                answer("200 OK", json, &Value::Object(lines.collect()).to_string())
+            }
         }
-    });
-    port
+    })
 }
 
 fn folder(tools: &str) -> Folder {
@@ -165,7 +147,6 @@ fn an_authority_of_a_server_and_of_issuers_is_read_too() {
     assert!(folder(local).check(&[]).err.contains("`ca_file` has no meaning here"));
 }
 
-#[cfg(unix)]
 #[test]
 fn each_setting_of_a_program_counts() {
     let folder = client::folder(&[], "", CONTRACTS);

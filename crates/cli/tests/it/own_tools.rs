@@ -1,12 +1,11 @@
 //! The operator's own tools: a program and an operation of an HTTP API, without any server.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
 use crate::client::{self, Client, shown};
+use crate::http_server;
 use crate::support::{Folder, weaver};
 
 const SCHEMA: &str = "input_schema = { type = \"object\", properties = { city = { type = \"string\" } }, required = [\"city\"] }\n";
@@ -15,29 +14,13 @@ const CONTRACTS: &str = "[capabilities.\"tools.*\"]\neffects = \"read_local\"\ns
 
 /// A server that tells the line and the headers of each request, and answers with them.
 fn echo() -> (u16, Arc<Mutex<Vec<String>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
     let asked = Arc::<Mutex<Vec<String>>>::default();
     let seen = Arc::clone(&asked);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut head = String::new();
-            for line in BufReader::new(stream.try_clone().unwrap()).lines() {
-                match line {
-                    Ok(line) if !line.is_empty() => head += &format!("{line}\n"),
-                    _ => break,
-                }
-            }
-            let body = json!({ "head": head }).to_string();
-            seen.lock().unwrap().push(head);
-            let _ = write!(
-                stream,
-                "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\n\
-                 content-length: {}\r\n\r\n{body}",
-                body.len()
-            );
-        }
+    let port = http_server::start(move |request| {
+        let head: String = request.head.iter().map(|line| format!("{line}\n")).collect();
+        let body = json!({ "head": head }).to_string();
+        seen.lock().unwrap().push(head);
+        http_server::answer("200 OK", "content-type: application/json\r\n", &body)
     });
     (port, asked)
 }
@@ -64,7 +47,6 @@ fn a_request_and_a_program_are_tools_like_any_other() {
         [tools.greet.program]\ncommand = \"printf\"\nargs = [\"hello <%s>\", \"{name}\"]\n";
     let folder = folder(&format!("{own}{program}"));
     folder.write("token", "hunter2-hunter2\n");
-    #[cfg(unix)]
     std::fs::set_permissions(
         folder.path("token"),
         std::os::unix::fs::PermissionsExt::from_mode(0o600),

@@ -168,7 +168,6 @@ fn a_server_does_not_show_its_own_secrets() {
     const SECRET: &str = "an-api-key-that-no-rule-knows";
     let folder = folder(&[("s", "good"), ("t", "good")], PROXY, "");
     folder.write("secrets.env", &format!("API_NAME={SECRET}\n"));
-    #[cfg(unix)]
     std::fs::set_permissions(
         folder.path("secrets.env"),
         std::os::unix::fs::PermissionsExt::from_mode(0o600),

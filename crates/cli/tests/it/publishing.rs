@@ -1,13 +1,8 @@
 //! Checkpoints leave the machine: a real file, a real program, a real listener.
 
-#![cfg(unix)]
-
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_gateway::secret::{KeyFile, Passphrase};
@@ -16,16 +11,14 @@ use weaver_trace_store::checkpoint::{
     cosign,
 };
 use weaver_trace_store::verify::verify;
-use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger as _, NewEvent};
 use weaver_types::signature::{PublicKey, SigningKey};
 use weaver_types::{Clock as _, EventKind, KeyId, OsRandom, SystemClock, Timestamp};
 
 use crate::client::{Client, folder};
-use crate::support::{Folder, Run, weaver};
+use crate::http_server;
+use crate::support::{Folder, Run, until_found, weaver};
 
-/// Far beyond what anything here takes.
-const LOOKS: u32 = 1_200;
 const SERVERS: [(&str, &str); 1] = [("files", "good")];
 
 /// A folder whose log has a key, and its public half.
@@ -56,23 +49,8 @@ fn start(folder: &Folder) -> Client {
     Client::start_as(command).shaken()
 }
 
-/// Looks until there is something.
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    for _ in 0..LOOKS {
-        if let Some(found) = look() {
-            return found;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("never came: {what}");
-}
-
-fn reader(folder: &Folder) -> Reader {
-    Reader::open(folder.path(".weaver/ledger.db")).unwrap()
-}
-
 fn trust(folder: &Folder, public: &PublicKey) -> TrustPolicy {
-    TrustPolicy::new(VerifierKey::log(&reader(folder).head().unwrap().log, *public).unwrap())
+    TrustPolicy::new(VerifierKey::log(&folder.reader().head().unwrap().log, *public).unwrap())
 }
 
 fn note(folder: &Folder, name: &str) -> Option<SignedNote> {
@@ -114,7 +92,7 @@ fn a_receipt_does_not_wait_for_a_slow_target() {
          \"echo $$ > pid.tmp && mv pid.tmp pid; until [ -e release ]; do sleep 0.05; done\"] }]\n",
     );
     let mut client = start(&folder);
-    let pid = until("a delivery", || fs::read_to_string(folder.path("pid")).ok());
+    let pid = until_found("a delivery", || fs::read_to_string(folder.path("pid")).ok());
     let call = json!({"name": "tool_execute",
         "arguments": {"capability": "files.people", "arguments": {}}, "_meta": {"weaver/receipt": true}});
     let result = client.request("tools/call", call)["result"].clone();
@@ -153,39 +131,15 @@ struct Listener {
 }
 
 fn listen(answer: impl Fn(usize, &str) -> (u16, String) + Send + 'static) -> Listener {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/checkpoints", listener.local_addr().unwrap());
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let texts = Arc::clone(&seen);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Some((mut stream, text)) = request(stream.unwrap()) else { continue };
-            let (status, body) = answer(texts.lock().unwrap().len(), &text);
-            texts.lock().unwrap().push(text);
-            let length = body.len();
-            let _ = write!(
-                stream,
-                "HTTP/1.1 {status} x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-            );
-        }
+    let port = http_server::start(move |request| {
+        assert_eq!(request.path(), "/checkpoints");
+        let (status, body) = answer(texts.lock().unwrap().len(), &request.body);
+        texts.lock().unwrap().push(request.body.clone());
+        http_server::answer(&format!("{status} x"), "", &body)
     });
-    Listener { url, seen }
-}
-
-fn request(mut stream: TcpStream) -> Option<(TcpStream, String)> {
-    let mut bytes = Vec::new();
-    loop {
-        let mut chunk = [0; 4096];
-        let read = stream.read(&mut chunk).ok().filter(|read| *read > 0)?;
-        bytes.extend_from_slice(&chunk[..read]);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        assert!(head.starts_with("POST /checkpoints"), "{head}");
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
-        if body.len() == length.parse::<usize>().unwrap() {
-            return Some((stream, body.to_owned()));
-        }
-    }
+    Listener { url: format!("http://127.0.0.1:{port}/checkpoints"), seen }
 }
 
 #[test]
@@ -206,12 +160,12 @@ fn a_checkpoint_reaches_file_command_and_address() {
     ));
     let mut client = start(&folder);
     echo(&mut client);
-    until("a checkpoint while it serves", || note(&folder, "latest.txt"));
+    until_found("a checkpoint while it serves", || note(&folder, "latest.txt"));
     assert_eq!(client.end().code, 0);
 
     // At the end all of it is signed, and is everywhere.
     let wanted = TrustPolicy { witnesses: vec![key], quorum: 1, ..trust(&folder, &public) };
-    let reader = reader(&folder);
+    let reader = folder.reader();
     for file in ["latest.txt", "out.txt"] {
         let note = note(&folder, file).unwrap();
         let VerifiedCheckpoint { checkpoint, .. } = wanted.open(&note).unwrap();
@@ -280,7 +234,7 @@ fn a_target_that_fails_is_seen_and_recovers() {
     ));
     let client = start(&folder);
     let command = |record: &Value| record["targets"]["command test"].clone();
-    until("the failure", || {
+    until_found("the failure", || {
         let failed = command(&record(&folder))["failed"]["problem"].as_str()?.to_owned();
         assert!(failed.contains("exit status: 1"), "{failed}");
         Some(())
@@ -297,9 +251,9 @@ fn a_target_that_fails_is_seen_and_recovers() {
     assert!(line.contains("nothing yet") && line.contains("exit status: 1"), "{text}");
     assert!(!text.contains("hunter2"), "{text}");
     folder.write("flag", "");
-    until("the command", || command(&record(&folder))["size"].as_u64());
+    until_found("the command", || command(&record(&folder))["size"].as_u64());
     let http = format!("http {}", listener.url);
-    until("the address", || record(&folder)["targets"][&http]["size"].as_u64());
+    until_found("the address", || record(&folder)["targets"][&http]["size"].as_u64());
     assert!(listener.seen.lock().unwrap().len() > 2);
     let ended = client.end();
     assert!(ended.stderr.contains("did not arrive") && ended.stderr.contains("503"));
@@ -381,9 +335,8 @@ fn a_key_that_the_log_does_not_name_any_more_signs_nothing() {
     let memory = |name: &str| name.starts_with("log.key.") && name.ends_with(".signed");
     let names = fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(names.filter(|name| memory(&name.to_string_lossy())).count(), 1);
-    let log = reader(&folder).head().unwrap().log;
-    let ledger =
-        SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
+    let log = folder.reader().head().unwrap().log;
+    let ledger = folder.ledger();
     let other = VerifierKey::log(&log, SigningKey::from_seed([9; 32]).public()).unwrap();
     assert_ne!(other.public(), &public);
     let payload = KeyChange::declare(other, 0).to_payload().unwrap();
@@ -440,8 +393,7 @@ fn payloads_that_are_old_enough_go() {
         call: None,
         payload: br#"{"secret":"old"}"#.to_vec().into(),
     };
-    let ledger =
-        SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
+    let ledger = folder.ledger();
     let mut batch = Batch::new(Durability::Disk);
     let old = Timestamp::from_micros(1_600_000_000_000_000);
     // The last event is recent: the gateway trusts no clock that is far ahead of it.
@@ -453,11 +405,11 @@ fn payloads_that_are_old_enough_go() {
     ledger.commit(batch).wait().unwrap();
     drop(ledger);
     let client = Client::open(&folder);
-    until("the pruning", || {
-        reader(&folder).events(0, 1).unwrap()[0].payload.is_none().then_some(())
+    until_found("the pruning", || {
+        folder.reader().events(0, 1).unwrap()[0].payload.is_none().then_some(())
     });
     assert_eq!(client.end().code, 0);
-    let events = reader(&folder).events(0, 1_000).unwrap();
+    let events = folder.reader().events(0, 1_000).unwrap();
     assert!(events[1].payload.is_some());
     let pruned = String::from_utf8_lossy(
         events
@@ -469,7 +421,7 @@ fn payloads_that_are_old_enough_go() {
     )
     .contains("weaver serve");
     assert!(pruned);
-    verify(&reader(&folder), None).unwrap();
+    verify(&folder.reader(), None).unwrap();
 }
 
 #[test]

@@ -237,7 +237,6 @@ fn every_export_is_written() {
     assert_eq!(ask(&["export", "--as", "bundle", "run:run_none"]).code, 7);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_bundle_is_signed_beside_itself() {
     let folder = Folder::new();

@@ -2,16 +2,15 @@
 
 use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::http::{Answer, Web};
-use crate::support::weaver;
+use crate::support::until_found;
 
 /// Sets the largest file that the daemon may write; false where no program can.
 fn limit_files(web: &Web, size: &str) -> bool {
-    let status = weaver(&["status", "--config", &web.config(), "--json"]).json();
+    let status = web.weaver(&["status", "--json"]).json();
     let set = Command::new("prlimit")
         .args([&format!("--fsize={size}:unlimited"), "--pid", &status["pid"].to_string()])
         .status();
@@ -20,15 +19,10 @@ fn limit_files(web: &Web, size: &str) -> bool {
 
 /// Waits until the answer is this one.
 fn becomes(web: &Web, status: u16, words: &str) -> Answer {
-    let end = Instant::now() + Duration::from_secs(30);
-    loop {
+    until_found(words, || {
         let answer = web.look("/readyz");
-        if answer.status == status && answer.body.contains(words) {
-            return answer;
-        }
-        assert!(Instant::now() < end, "{answer:?}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        (answer.status == status && answer.body.contains(words)).then_some(answer)
+    })
 }
 
 #[test]

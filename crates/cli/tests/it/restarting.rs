@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::client::folder;
-use crate::daemon_reload::{Daemon, free_address, signing, until};
+use crate::daemon_reload::{Daemon, free_address, signing};
 use crate::http::{Web, read_until, request};
+use crate::support::until;
 use crate::support::weaver;
 
 /// A daemon with a tool of its own that waits for some seconds.
@@ -37,7 +38,7 @@ fn clients_over_http_wait_for_the_next_gateway_and_go_on() {
     let call = request(2, "tools/call", call);
     let mut under_way = daemon.web.begin_post(&[("mcp-session-id", &busy)], &call);
     until("the call is under way", || {
-        let status = weaver(&["status", "--config", &daemon.web.config(), "--json"]).json();
+        let status = daemon.web.weaver(&["status", "--json"]).json();
         status["sessions"].as_array().unwrap().iter().any(|one| one["requests"] == 1)
     });
     let config = daemon.web.folder().path("weaver.toml");

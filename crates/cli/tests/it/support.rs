@@ -4,12 +4,35 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 use weaver_policy::{DocumentSource, document_kind, sign_document, signing_key_id};
+use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::Timestamp;
 use weaver_types::signature::SigningKey;
+
+/// Far beyond what anything takes: a test that waits this long has failed.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Waits until something is so.
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    until_found(what, || holds().then_some(()));
+}
+
+/// Waits until there is something, and gives it.
+pub(crate) fn until_found<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "it never came to this: {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
 
 /// How a run of the command ended.
 #[derive(Debug)]
@@ -123,16 +146,27 @@ impl Folder {
         self.write(&format!("policy/{kind}.toml.sig"), &envelope.to_json().unwrap());
     }
 
+    /// Runs `weaver` with the configuration of the folder.
+    pub(crate) fn weaver(&self, args: &[&str]) -> Run {
+        weaver(&[args, &["--config", &self.arg("weaver.toml")]].concat())
+    }
+
+    /// The ledger of the gateway, to read it.
+    pub(crate) fn reader(&self) -> Reader {
+        Reader::open(self.path(".weaver/ledger.db")).unwrap()
+    }
+
+    /// The ledger of the gateway, which no gateway uses now.
+    pub(crate) fn ledger(&self) -> SqliteLedger {
+        SqliteLedger::open(self.path(".weaver/ledger.db"), OpenOptions::default()).unwrap()
+    }
+
     pub(crate) fn check(&self, more: &[&str]) -> Run {
-        let config = self.arg("weaver.toml");
-        let mut args = vec!["check", "--config", &config];
-        args.extend(more);
-        weaver(&args)
+        self.weaver(&[&["check"], more].concat())
     }
 }
 
 /// The mode bits of a file.
-#[cfg(unix)]
 pub(crate) fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt as _;
     fs::metadata(path).unwrap().permissions().mode() & 0o777

@@ -14,10 +14,10 @@ use prometheus_parse::{Scrape, Value as Metric};
 use serde_json::{Value, json};
 
 use crate::approvals::{held, message};
-use crate::client::{Client, folder};
+use crate::client::{Client, folder, shim};
 use crate::fixture::SECRET;
 use crate::http::{Web, request};
-use crate::support::{Folder, weaver};
+use crate::support::Folder;
 use collector::{Collector, Span, SpanKind, Told};
 use rotel::Rotel;
 
@@ -32,8 +32,7 @@ fn play(client: &mut Client) {
 }
 
 fn serve(folder: &Folder, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
-    command.args(["serve", "--config", &folder.arg("weaver.toml")]).args(more);
+    let mut command = shim(folder, more);
     command.env("WEAVER_LOG", "trace");
     command
 }
@@ -60,7 +59,7 @@ fn messages_are_objects_one_a_line_without_arguments_and_secrets() {
     let mut client = Client::start_as(serve(&folder, &["--log-format", "json"])).shaken();
     play(&mut client);
     client.end();
-    assert_eq!(weaver(&["stop", "--config", &folder.arg("weaver.toml")]).code, 0);
+    assert_eq!(folder.weaver(&["stop"]).code, 0);
     let log = fs::read_to_string(folder.path(".weaver/ledger.db.run/daemon.log")).unwrap();
     let lines = check_lines(&log);
     assert!(lines.iter().any(|line| line["level"] == "WARN"), "the log has no key: {log}");
@@ -74,8 +73,7 @@ fn the_configuration_can_ask_for_objects_too_and_failures_are_among_them() {
     play(&mut client);
     assert!(!check_lines(&client.end().stderr).is_empty());
     folder.write("weaver.toml", "[gatway]\n");
-    let broken =
-        weaver(&["daemon", "--config", &folder.arg("weaver.toml"), "--log-format", "json"]);
+    let broken = folder.weaver(&["daemon", "--log-format", "json"]);
     assert_ne!(broken.code, 0);
     let told: Value = serde_json::from_str(broken.err.trim()).unwrap();
     assert!(told.to_string().contains("gatway"), "{told}");
@@ -245,7 +243,7 @@ fn a_collector_gets_the_spans_of_calls_and_the_metrics() {
     play(&mut client);
     let traced = traced_call(&mut client);
     client.end();
-    assert_eq!(weaver(&["stop", "--config", &folder.arg("weaver.toml")]).code, 0);
+    assert_eq!(folder.weaver(&["stop"]).code, 0);
     let told = collector.told();
     assert!(told.authorized, "the header is sent");
     assert!(told.resources.iter().all(|resource| resource["service.name"] == "weaver"));
@@ -277,7 +275,7 @@ fn a_gateway_is_told_apart_by_its_store() {
         let mut client = Client::start_as(command).shaken();
         client.execute("good.echo", json!({"text": "x"}));
         client.end();
-        assert_eq!(weaver(&["stop", "--config", &folder.arg("weaver.toml")]).code, 0);
+        assert_eq!(folder.weaver(&["stop"]).code, 0);
         collector.told().resources
     };
     let one = folder(&[("good", "good")], &settings, "");
@@ -384,7 +382,7 @@ fn spans_of_prompts_and_resources_say_what_was_got_and_read() {
         let answer = web.post(&session, &request(number, method, params));
         assert_eq!(answer.json()["error"].is_object(), number == 10, "{answer:?}");
     }
-    assert_eq!(weaver(&["stop", "--config", &web.config()]).code, 0);
+    assert_eq!(web.weaver(&["stop"]).code, 0);
     let told = collector.told();
     let of = |number: &str| {
         let is_it =
@@ -447,7 +445,7 @@ fn a_collector_that_others_wrote_takes_in_all_of_it() {
     play(&mut client);
     traced_call(&mut client);
     client.end();
-    assert_eq!(weaver(&["stop", "--config", &folder.arg("weaver.toml")]).code, 0);
+    assert_eq!(folder.weaver(&["stop"]).code, 0);
     let end = Instant::now() + Duration::from_secs(20);
     let complete = |told: &Told| {
         let roots = told.spans.iter().filter(|span| span.kind == SpanKind::Server).count();

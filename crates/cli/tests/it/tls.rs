@@ -4,14 +4,14 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::client::{Client, folder};
-use crate::support::{Folder, weaver};
+use crate::support::{Folder, until, weaver};
 
 type Issuer = CertifiedIssuer<'static, KeyPair>;
 
@@ -65,9 +65,7 @@ fn place() -> (Folder, Issuer) {
 fn a_replaced_certificate_is_in_force_and_a_broken_one_is_not() {
     let (folder, first) = place();
     let config = folder.arg("weaver.toml");
-    let mut serve = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
-    serve.args(["serve", "--config", &config]);
-    let _client = Client::start_as(serve).shaken();
+    let _client = Client::shim(&folder, &[]).shaken();
     let status = weaver(&["status", "--config", &config, "--json"]).json();
     let address = status["http"].as_str().unwrap().to_owned();
     assert!(health(&address, &first).unwrap().ends_with("ok\n"));
@@ -79,11 +77,7 @@ fn a_replaced_certificate_is_in_force_and_a_broken_one_is_not() {
     assert!(!String::from_utf8_lossy(&answer).contains("200"), "nothing is said without TLS");
     let second = issuer();
     write(&folder.path(""), &second);
-    let end = Instant::now() + Duration::from_secs(30);
-    while health(&address, &second).is_err() {
-        assert!(Instant::now() < end, "the new certificate is not in force");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    until("the new certificate is not in force", || !health(&address, &second).is_err());
     let doctor = weaver(&["doctor", "--config", &config, "--json"]).json();
     let mut checks = doctor["checks"].as_array().unwrap().iter();
     let found = checks.find(|check| check["subject"] == "certificate").unwrap();

@@ -120,7 +120,6 @@ fn all_events_of_a_call_are_shown_however_many_they_are() {
     assert_eq!((events.len(), &events[1_249]["seq"]), (1_250, &2_498.into()));
 }
 
-#[cfg(unix)]
 #[test]
 fn following_the_log_ends_when_its_reader_has_gone() {
     use std::io::BufRead as _;
@@ -142,7 +141,6 @@ fn following_the_log_ends_when_its_reader_has_gone() {
 
 /// Runs the program with a bound on the blocks of each file that it writes, which breaks a write
 /// off in the middle, as a full disk does.
-#[cfg(unix)]
 fn broken_off(blocks: u32, args: &[&str]) -> std::process::ExitStatus {
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
     let program = env!("CARGO_BIN_EXE_weaver");
@@ -152,7 +150,6 @@ fn broken_off(blocks: u32, args: &[&str]) -> std::process::ExitStatus {
     command.status().unwrap()
 }
 
-#[cfg(unix)]
 #[test]
 fn an_export_that_breaks_off_leaves_no_file_under_its_name() {
     let folder = recorded_notes(|n| format!("needle-{n:02}{}", "x".repeat(100_000)));
@@ -170,7 +167,6 @@ fn an_export_that_breaks_off_leaves_no_file_under_its_name() {
     assert!(taken.code == 2 && taken.err.contains("export.write"), "{taken:?}");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_proposal_that_breaks_off_leaves_no_file_under_its_name() {
     let folder = Folder::new();

@@ -97,7 +97,7 @@ fn announces(prefix: &str) -> bool {
 
 /// The first absolute path in a line, quoted or as a word.
 fn absolute_path_in(line: &str) -> Option<PathBuf> {
-    // A path begins right after its prefix_rule quote, which an apostrophe in `can't` is not.
+    // A path begins right after its opening quote, which an apostrophe in `can't` is not.
     let quoted = line.match_indices(['\'', '"', '`']).filter_map(|(at, quote)| {
         let rest = line.get(at..)?.strip_prefix(quote)?;
         rest.starts_with('/').then(|| rest.split_once(quote)).flatten().map(|(path, _)| path)

@@ -12,10 +12,10 @@ use super::operation::{Body, Method, Operation, SecretHeader};
 use super::restricted_client::HttpRequest;
 use super::secret::Secret;
 use super::url_template::{
-    LiteralOrPlaceholder, PlaceholderKind, UrlTemplate, invalid_argument, missing_argument,
-    scalar_text,
+    LiteralOrPlaceholder, UrlTemplate, invalid_argument, missing_argument, scalar_text,
 };
 use super::{Access, OperationError, Refusal, media};
+use crate::placeholder::PlaceholderKind;
 
 /// Headers that only the transport sets.
 const TRANSPORT_HEADERS: [&str; 18] = [

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::host::{self, HostRule, MAX_URL};
 use super::{OperationError, Refusal};
+use crate::placeholder::{self, NO_SCALAR, Placeholder, PlaceholderKind};
 
 /// The most entries of a list argument.
 const MAX_ITEMS: usize = 256;
@@ -47,23 +48,6 @@ pub(super) enum LiteralOrPlaceholder {
     Placeholder(Placeholder),
 }
 
-/// A placeholder for an argument.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Placeholder {
-    pub(super) name: String,
-    pub(super) kind: PlaceholderKind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PlaceholderKind {
-    /// `{name}`.
-    Required,
-    /// `{name?}`: omitted if the argument is absent.
-    Optional,
-    /// `{name...}`: several segments, or one parameter for each entry of a list.
-    Spread,
-}
-
 impl LiteralOrPlaceholder {
     /// Parses `literal`, `{name}`, `{name?}` or `{name...}`.
     pub(super) fn parse(text: &str) -> Result<Self, OperationError> {
@@ -74,17 +58,8 @@ impl LiteralOrPlaceholder {
                 Ok(Self::Literal(text.to_owned()))
             };
         };
-        let inner = inner.strip_suffix('}').ok_or_else(|| OperationError::placeholder(text))?;
-        let (name, kind) = match (inner.strip_suffix("..."), inner.strip_suffix('?')) {
-            (Some(name), _) => (name, PlaceholderKind::Spread),
-            (None, Some(name)) => (name, PlaceholderKind::Optional),
-            (None, None) => (inner, PlaceholderKind::Required),
-        };
-        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-        if name.is_empty() || !name.bytes().all(plain) {
-            return Err(OperationError::placeholder(text));
-        }
-        Ok(Self::Placeholder(Placeholder { name: name.to_owned(), kind }))
+        let placeholder = Placeholder::parse(inner);
+        placeholder.map(Self::Placeholder).ok_or_else(|| OperationError::placeholder(text))
     }
 
     pub(super) fn placeholder(&self) -> Option<&Placeholder> {
@@ -349,14 +324,7 @@ fn write_parameter<'a>(
 
 /// A scalar value as text.
 pub(super) fn scalar_text(name: &str, value: &Value) -> Result<String, Refusal> {
-    match value {
-        Value::String(text) => Ok(text.clone()),
-        Value::Number(number) => Ok(number.to_string()),
-        Value::Bool(flag) => Ok(flag.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => {
-            Err(invalid_argument(name, "is neither text nor a number, true or false"))
-        }
-    }
+    placeholder::scalar_text(value).ok_or_else(|| invalid_argument(name, NO_SCALAR))
 }
 
 /// Percent-encodes every byte except letters, digits and `-._~`, so that nothing in it is a

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use weaver_types::PrincipalId;
 
 use super::fault::{HttpFault, MessageFault};
@@ -33,6 +33,16 @@ impl RpcError {
     #[must_use]
     pub fn with_data(self, data: Value) -> Self {
         Self { data: Some(data), ..self }
+    }
+
+    /// The error as JSON-RPC has it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut body = json!({ "code": self.code, "message": self.message });
+        if let (Some(data), Some(body)) = (&self.data, body.as_object_mut()) {
+            body.insert("data".to_owned(), data.clone());
+        }
+        body
     }
 
     /// The answer to a method that this client does not offer.

@@ -45,12 +45,6 @@ impl ServerInfo {
         self.implementation().get("name").and_then(Value::as_str)
     }
 
-    /// The version that the server gives itself.
-    #[must_use]
-    pub fn server_version(&self) -> Option<&str> {
-        self.implementation().get("version").and_then(Value::as_str)
-    }
-
     /// The server's instructions to a model.
     #[must_use]
     pub fn instructions(&self) -> Option<&str> {
@@ -61,12 +55,6 @@ impl ServerInfo {
     #[must_use]
     pub fn reply(&self) -> &Reply {
         &self.reply
-    }
-
-    /// Whether the server declares tools.
-    #[must_use]
-    pub fn has_tools(&self) -> bool {
-        self.has_list(ServerList::Tools)
     }
 
     /// Whether the server declares this list.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::{oneshot, watch};
 
 use super::client_features::ClientFeatures;
@@ -203,13 +203,7 @@ impl OpenServerRequests {
 pub(crate) fn encode_response(id: &RawValue, outcome: Result<Value, RpcError>) -> Vec<u8> {
     let (key, body) = match outcome {
         Ok(result) => ("result", result),
-        Err(RpcError { code, message, data }) => {
-            let mut error = json!({ "code": code, "message": message });
-            if let (Some(data), Some(error)) = (data, error.as_object_mut()) {
-                error.insert("data".to_owned(), data);
-            }
-            ("error", error)
-        }
+        Err(error) => ("error", error.to_json()),
     };
     format!(r#"{{"jsonrpc":"2.0","id":{},"{key}":{body}}}"#, id.get()).into_bytes()
 }
@@ -222,6 +216,8 @@ fn id_key(id: &RawValue) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn id(text: &str) -> Box<RawValue> {

@@ -16,6 +16,7 @@ use super::inbox::{HandledMessage, Inbox};
 use super::line_reader::{Line, LineReader};
 use super::server_request::AnswerSink;
 use super::started_child::StartedChild;
+use crate::abort_on_drop::AbortOnDrop;
 use crate::child::{self, ProcessGroupGuard, SpawnError, StderrTail};
 use crate::child_config::{Redactor, StdioConfig};
 use crate::confine::{ConfineError, EnforcedConfinement, RunningChild, denied_places};
@@ -223,15 +224,6 @@ impl Drop for StdioTransport {
     }
 }
 
-/// A task that is aborted with its owner.
-struct AbortOnDrop(JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 /// Owns the child and reads its output.
 struct Supervisor {
     inbox: Arc<Inbox>,
@@ -249,7 +241,7 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    async fn run(mut self, mut stderr: AbortOnDrop, writer: AbortOnDrop) {
+    async fn run(mut self, mut stderr: AbortOnDrop<()>, writer: AbortOnDrop<()>) {
         let mut exited = None;
         let open = loop {
             tokio::select! {

@@ -21,7 +21,6 @@ use super::rpc_channel::RpcChannel;
 use super::server_list::ServerList;
 use super::started_child::StartedChild;
 use super::token_bucket::TokenBucket;
-use crate::child_config::{ChildConfinement, StdioConfig};
 use crate::confine::{CoverRefreshError, EnforcedConfinement};
 
 /// The generation of the next connection. It is unique in the process, so that a call bound to the connection whose
@@ -48,19 +47,10 @@ struct State {
     connection: Option<Arc<Connection>>,
     /// The child that was started last, whether it has answered already or not.
     child: Option<StartedChild>,
-    was_connected: bool,
     backoff: ReconnectBackoff,
     preferences: ConnectionPreferences,
     /// Files that are denied to the child beside those of the configuration.
     denied: BTreeSet<PathBuf>,
-}
-
-/// The confinement of a local server; `None` without one and over HTTP.
-fn confinement_of(config: &UpstreamConfig) -> Option<ChildConfinement> {
-    match &config.endpoint {
-        Endpoint::Stdio(StdioConfig { confinement, .. }) => confinement.clone(),
-        Endpoint::Http(_) => None,
-    }
 }
 
 impl Upstream {
@@ -133,7 +123,6 @@ impl Upstream {
             Ok(connection) => {
                 let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
                 let connection = Arc::new(connection.with_generation(generation));
-                state.was_connected = true;
                 state.connection = Some(Arc::clone(&connection));
                 state.preferences.apply(&connection);
                 Ok(connection)
@@ -304,20 +293,16 @@ impl Upstream {
         }
     }
 
-    /// Whether it has never been connected and nobody is connecting it now.
-    #[must_use]
-    pub fn is_unused(&self) -> bool {
-        self.connecting.try_lock().is_ok() && !self.state().was_connected
-    }
-
     /// Whether the server has reported a change of the list since it was last requested, or is not connected.
-    pub async fn is_stale(&self, list: ServerList) -> bool {
+    #[must_use]
+    pub fn is_stale(&self, list: ServerList) -> bool {
         self.live_connection().is_none_or(|live| live.is_stale(list))
     }
 
     /// Whether the tools may have changed: the server has reported a change, is not connected, or has not listed them
     /// on this connection.
-    pub async fn tools_stale(&self) -> bool {
+    #[must_use]
+    pub fn tools_stale(&self) -> bool {
         self.live_connection().is_none_or(|live| live.tools_stale() || !live.tools_listed())
     }
 
@@ -343,7 +328,7 @@ impl Upstream {
             state.denied.extend(denied.iter().cloned());
             (state.child.clone(), self.current_config(&state))
         };
-        match child.zip(confinement_of(&config)) {
+        match child.zip(config.confinement().cloned()) {
             Some((child, confined)) => child.cover_replaced_files(confined).await,
             None => Ok(()),
         }
@@ -351,7 +336,7 @@ impl Upstream {
 
     /// The configuration of the next connection: with all files that are denied by now.
     fn current_config(&self, state: &State) -> Arc<UpstreamConfig> {
-        let confined = confinement_of(&self.config);
+        let confined = self.config.confinement().cloned();
         let Some(mut confined) = confined.filter(|_| !state.denied.is_empty()) else {
             return Arc::clone(&self.config);
         };
@@ -364,7 +349,8 @@ impl Upstream {
     }
 
     /// Why the last connection ended by itself; `None` while it lives and if there is none.
-    pub async fn end_reason(&self) -> Option<McpError> {
+    #[must_use]
+    pub fn end_reason(&self) -> Option<McpError> {
         self.state().connection.as_ref().and_then(|live| live.close_reason())
     }
 

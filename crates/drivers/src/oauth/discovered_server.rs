@@ -14,9 +14,9 @@ pub(super) struct DiscoveredServer {
     pub(super) resource: ProtectedResource,
     pub(super) server: AuthorizationServer,
     pub(super) token_endpoint: String,
-    /// The previous login, if it is of this issuer.
+    /// Whether its tokens are bound to a key.
     pub(super) binding: TokenBinding,
-    /// The login that there was, where it is one of this issuer.
+    /// The previous login, if it is of this issuer.
     pub(super) previous_login: Option<Login>,
 }
 

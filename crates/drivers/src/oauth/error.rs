@@ -24,7 +24,7 @@ pub enum OAuthError {
     /// A document violates a rule.
     #[error("{what} cannot be used: {reason}")]
     Document {
-        /// The rule.
+        /// Which document.
         what: &'static str,
         /// The rule.
         reason: &'static str,

@@ -139,8 +139,8 @@ impl AuthorizationServer {
     /// Fetches the metadata of an issuer from the URLs in the order that MCP prescribes. A document
     /// counts only if it names exactly this issuer (RFC 8414 §3.3).
     ///
+    /// # Errors
     /// [`OAuthError`], if there is no usable document.
-    /// [`OAuthError`], when there is none that can be used.
     pub async fn discover(http_client: &OAuthHttpClient, issuer: &str) -> Result<Self, OAuthError> {
         let wrong = |reason| OAuthError::Document { what: SERVER_METADATA, reason };
         let issuer_url = Url::parse(issuer).map_err(|_| OAuthError::Address {

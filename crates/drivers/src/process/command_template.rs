@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use weaver_agent_kernel::DriverError;
 
 use super::TemplateError;
+use crate::placeholder::{self, NO_SCALAR, Placeholder, PlaceholderKind};
 
 /// The most items that a list argument may become.
 const MAX_ITEMS: usize = 4_096;
@@ -22,7 +23,7 @@ pub(super) struct CommandTemplate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum TemplateItem {
     Literal(String),
-    Placeholder { name: String, kind: PlaceholderKind, region: CommandRegion },
+    Placeholder(Placeholder, CommandRegion),
 }
 
 /// The two parts of a command line (POSIX utility conventions).
@@ -32,13 +33,6 @@ enum CommandRegion {
     Options,
     /// After it.
     Operands,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PlaceholderKind {
-    Required,
-    Optional,
-    Spread,
 }
 
 /// A filled command line and standard input.
@@ -60,13 +54,14 @@ impl CommandTemplate {
             let item = match arg.strip_prefix('{') {
                 None => TemplateItem::Literal(arg.clone()),
                 Some(rest) if rest.starts_with('{') => TemplateItem::Literal(rest.to_owned()),
-                Some(rest) => parse_placeholder(rest, region)
+                Some(rest) => Placeholder::parse(rest)
+                    .map(|placeholder| TemplateItem::Placeholder(placeholder, region))
                     .ok_or_else(|| TemplateError::Placeholder { item: arg.clone() })?,
             };
             items.push(item);
         }
         for item in &items {
-            if let TemplateItem::Placeholder { name, .. } = item
+            if let TemplateItem::Placeholder(Placeholder { name, .. }, _) = item
                 && !seen_names.insert(name)
             {
                 return Err(TemplateError::Twice { name: name.clone() });
@@ -85,7 +80,7 @@ impl CommandTemplate {
         for item in &self.items {
             match item {
                 TemplateItem::Literal(text) => argv.push(text.clone()),
-                TemplateItem::Placeholder { name, kind, region } => {
+                TemplateItem::Placeholder(Placeholder { name, kind }, region) => {
                     used.insert(name);
                     let value = arguments.get(name).filter(|value| !value.is_null());
                     for value in placeholder_values(name, value, *kind)? {
@@ -112,20 +107,6 @@ impl CommandTemplate {
     }
 }
 
-fn parse_placeholder(rest: &str, region: CommandRegion) -> Option<TemplateItem> {
-    let inner = rest.strip_suffix('}')?;
-    let (name, kind) = if let Some(name) = inner.strip_suffix("...") {
-        (name, PlaceholderKind::Spread)
-    } else if let Some(name) = inner.strip_suffix('?') {
-        (name, PlaceholderKind::Optional)
-    } else {
-        (inner, PlaceholderKind::Required)
-    };
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-    let legal = !name.is_empty() && name.bytes().all(plain);
-    legal.then(|| TemplateItem::Placeholder { name: name.to_owned(), kind, region })
-}
-
 fn invalid_argument(name: &str, what: &str) -> DriverError {
     let name: String = name.escape_debug().take(80).collect();
     DriverError::Invalid(format!("`{name}` {what}"))
@@ -150,14 +131,7 @@ fn placeholder_values<'v>(
 
 /// The text of one item.
 fn item_text(name: &str, value: &Value, region: CommandRegion) -> Result<String, DriverError> {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        Value::Bool(flag) => flag.to_string(),
-        Value::Null | Value::Array(_) | Value::Object(_) => {
-            return Err(invalid_argument(name, "is neither text nor a number, true or false"));
-        }
-    };
+    let text = placeholder::scalar_text(value).ok_or_else(|| invalid_argument(name, NO_SCALAR))?;
     if region == CommandRegion::Options && text.starts_with('-') {
         return Err(invalid_argument(name, "begins with `-`, as an option does"));
     }

@@ -368,7 +368,7 @@ async fn a_driver_of_one_session_opens_no_other() {
     {
         let call = move || through_kernel(driver, &json!({})).result.unwrap().success;
         outcomes.push(tokio::task::spawn_blocking(call).await.unwrap());
-        outcomes.push(upstream.tools_stale().await);
+        outcomes.push(upstream.tools_stale());
         outcomes.push(seen.lock().unwrap().session == 2);
     }
     assert_eq!(outcomes, [false, true, true, false, true, true, true, true, false]);

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::{Map, json};
 use weaver_drivers::confine::{Confinement, Launcher};
 use weaver_drivers::mcp::{
-    CallOutcome, ChildConfinement, Endpoint, Era, EraChoice, StdioConfig, Upstream, UpstreamConfig,
+    CallOutcome, ChildConfinement, Endpoint, Era, EraChoice, ServerList, StdioConfig, Upstream,
+    UpstreamConfig,
 };
 
 use crate::support::{complete, config, connect, connect_with, request};
@@ -18,7 +19,7 @@ async fn a_legacy_server_is_initialized() {
     let server = connection.server();
     assert_eq!((server.era(), server.protocol_version()), (Era::Legacy, "2025-11-25"));
     assert_eq!((server.name(), server.instructions()), (Some("fixture"), Some("be kind")));
-    assert!(server.has_tools());
+    assert!(server.has_list(ServerList::Tools));
     // Tools exist only after `initialized` has arrived.
     assert_eq!(connection.list_tools().await.unwrap()[0].name(), "echo");
     assert_eq!(connect("old").await.server().protocol_version(), "2024-11-05");

@@ -13,7 +13,7 @@ use weaver_drivers::mcp::{
 };
 
 use crate::raw_server::{Asked, RawServer, Reaction, answer};
-use crate::support::{LONG, connect_with};
+use crate::support::{LONG, connect_with, runtime};
 
 /// An answer to whoever asks for the stream.
 #[derive(Clone)]
@@ -22,10 +22,6 @@ enum Stream {
     OpenUntil(Arc<Notify>),
     /// An answer of this status and type.
     Other(&'static str, &'static str),
-}
-
-fn runtime() -> Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
 
 /// Answers whoever asks for the stream with one after the other, and with the last one for ever.

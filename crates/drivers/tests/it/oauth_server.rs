@@ -13,6 +13,7 @@ use weaver_drivers::oauth::{AuthorizationAgent, DevicePrompt, OAuthError, Url};
 use weaver_types::BoxFuture;
 
 /// How the servers behave, and what they were asked.
+#[derive(Default)]
 pub(crate) struct OAuthServerState {
     pub(crate) url: String,
     /// Replaces or, with null, removes fields of the metadata of the authorization server.
@@ -64,30 +65,7 @@ pub(crate) type Shared = Arc<Mutex<OAuthServerState>>;
 pub(crate) async fn start() -> Shared {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let stage = OAuthServerState {
-        url,
-        metadata: json!({}),
-        resource: json!({}),
-        scope: None,
-        redirect: json!({}),
-        life: Some(3600),
-        refresh_failure: None,
-        pending: 0,
-        nonce: None,
-        token_type: None,
-        client_key: None,
-        assertions: Vec::new(),
-        keys: BTreeMap::new(),
-        ids: BTreeSet::new(),
-        tokens: BTreeMap::new(),
-        refresh: None,
-        refresh_key: None,
-        reused: false,
-        codes: BTreeMap::new(),
-        count: 0,
-        asked: Vec::new(),
-        bearers: Vec::new(),
-    };
+    let stage = OAuthServerState { url, life: Some(3600), ..OAuthServerState::default() };
     let shared = Arc::new(Mutex::new(stage));
     let router = axum::Router::new().fallback(handle).with_state(Arc::clone(&shared));
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -96,7 +74,7 @@ pub(crate) async fn start() -> Shared {
 
 fn changed(mut value: Value, change: &Value) -> Value {
     let fields = value.as_object_mut().unwrap();
-    for (key, new) in change.as_object().unwrap() {
+    for (key, new) in change.as_object().into_iter().flatten() {
         match new {
             Value::Null => drop(fields.remove(key)),
             new => drop(fields.insert(key.clone(), new.clone())),

@@ -13,20 +13,9 @@ use weaver_types::Millicents;
 
 use crate::kernel::{through_kernel, within};
 use crate::raw_server::{self as server, RawServer, Reaction};
+use crate::support::{here, runtime};
 
 const SECRET: &str = "hunter2-hunter2";
-
-fn runtime() -> Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
-}
-
-/// An access that may connect to this machine, which is not public.
-fn here() -> Access {
-    Access {
-        networks: vec!["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()],
-        ..Access::default()
-    }
-}
 
 /// Whether it went well, and everything that is shown of it.
 fn call(runtime: &Runtime, operation: &Operation, access: Access, given: Value) -> (bool, String) {

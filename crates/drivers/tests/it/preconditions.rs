@@ -20,6 +20,7 @@ use weaver_types::{
 };
 
 use crate::raw_server::{self as server, RawServer, Reaction};
+use crate::support::{here, runtime};
 
 const POLICY: &str = "kind = \"policy\"\nformat = 1\nid = \"t\"\nversion = 1\n\
     [[rules]]\nname = \"all\"\nmatch = {}\neffect = \"allow\"\n";
@@ -126,14 +127,6 @@ fn tagged(
     );
     let web = EtagObserver::new().with_operation(&known, access).unwrap();
     (server, state, LocalPreconditions::new([7; 32]).with_etags(web))
-}
-
-fn here() -> Access {
-    Access { networks: vec!["127.0.0.1".parse().unwrap()], ..Access::default() }
-}
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
 
 #[test]

@@ -4,15 +4,11 @@ use std::fs;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
 use weaver_agent_kernel::Invocation;
 use weaver_drivers::process::{OutputForm, ProcessConfig, ProcessDriver};
 
 use crate::kernel::{through_kernel, within};
-
-fn runtime() -> Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
-}
+use crate::support::runtime;
 
 fn call(config: ProcessConfig, arguments: Value) -> Invocation {
     let runtime = runtime();

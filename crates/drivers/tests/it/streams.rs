@@ -6,17 +6,13 @@ use std::time::Duration;
 
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
 use weaver_drivers::http::{Access, FileSecret, HttpDriver, Method, Operation};
 use weaver_drivers::process::{OutputForm, ProcessConfig, ProcessDriver};
 use weaver_types::{Frame, ResultStatus};
 
 use crate::kernel::{cells, streamed};
 use crate::raw_server::{RawServer, Reaction, answer};
-
-fn runtime() -> Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
-}
+use crate::support::{here, runtime};
 
 fn shell(script: &str) -> ProcessConfig {
     ProcessConfig::new("/bin/sh").with_args(["-c", script])
@@ -110,10 +106,6 @@ fn who_reads_no_more_ends_the_program() {
 }
 
 /// An access that may connect to this machine, which is not public.
-fn here() -> Access {
-    Access { networks: vec!["127.0.0.1".parse().unwrap()], ..Access::default() }
-}
-
 fn operation(url: String, kind: &str) -> Operation {
     let mut operation = Operation::new(Method::Get, url);
     operation.content = [kind.to_owned()].into();

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tokio::runtime::Runtime;
+use weaver_drivers::http::Access;
 use weaver_drivers::mcp::{
     CallOutcome, CallRequest, Connection, Endpoint, McpError, Reply, StdioConfig, UpstreamConfig,
 };
@@ -12,6 +14,17 @@ use crate::fixture::VARIABLE;
 
 /// Far beyond what any answer takes: a test that waits this long has failed.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
+
+/// A runtime for the driver of a kernel without one.
+pub(crate) fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+/// An access that may connect to this machine, which is not public.
+pub(crate) fn here() -> Access {
+    let networks = vec!["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()];
+    Access { networks, ..Access::default() }
+}
 
 /// A configuration that starts the fixture with the named behaviour.
 pub(crate) fn config(behaviour: &str) -> UpstreamConfig {

@@ -20,12 +20,9 @@ use weaver_drivers::oauth::{AllowedAddresses, OAuthHttpClient};
 
 use crate::kernel::through_kernel;
 use crate::raw_server::{self as server, RawServer};
+use crate::support::runtime;
 
 type Issuer = CertifiedIssuer<'static, KeyPair>;
-
-fn runtime() -> Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
-}
 
 fn issuer() -> Issuer {
     let mut params = CertificateParams::default();

@@ -126,7 +126,7 @@ async fn an_answer_does_not_wait_for_the_next_connection() {
     }
     // From here on nobody looks at the call until the next connection is being made.
     std::fs::write(folder.path().join("go"), "").unwrap();
-    while upstream.end_reason().await.is_none() {
+    while upstream.end_reason().is_none() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let anew = Arc::clone(&upstream);

@@ -40,6 +40,19 @@ pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     sync_folder(&target)
 }
 
+/// Replaces a file; a new one is for everybody whom the process's file mode mask lets read it.
+///
+/// # Errors
+/// As [`replace_file`] and [`NewFile::create`].
+pub fn replace_public_file(path: &Path, text: &str) -> io::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        return replace_file(path, text);
+    }
+    let mut file = NewFile::create(path, FilePermissions::Default)?;
+    file.write_all(text.as_bytes())?;
+    file.commit()
+}
+
 /// Writes a new file for this user only, synced to disk.
 ///
 /// # Errors

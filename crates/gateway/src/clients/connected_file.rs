@@ -57,6 +57,14 @@ pub enum ConnectedFileState {
     Unreadable,
 }
 
+impl ConnectedFileState {
+    /// Whether the client still comes through the gateway.
+    #[must_use]
+    pub fn is_connected(self) -> bool {
+        matches!(self, Self::Connected | Self::Edited)
+    }
+}
+
 /// A planned change of one client's file.
 #[derive(Debug, Clone)]
 pub struct ConnectionPlan {
@@ -267,7 +275,7 @@ impl ConnectedFile {
     /// # Errors
     /// [`ClientFileError`] if the backup is missing or the file cannot be edited safely.
     pub fn undo(&self, file: &ClientFile) -> Result<UndoAction, ClientFileError> {
-        let backup = self.backup();
+        let backup = self.record.backup(&self.folder);
         let original = fs::read_to_string(&backup).map_err(|error| {
             let message = format!("what the file held before cannot be read: {error}");
             let remedy = "take the entry `weaver` out of the client's file by hand";
@@ -318,12 +326,5 @@ impl ConnectedFile {
             let _ = fs::remove_file(path);
         }
         Ok(())
-    }
-
-    /// The backup, including the name without digest that an earlier version used.
-    fn backup(&self) -> PathBuf {
-        let named = self.record.backup(&self.folder);
-        let earlier = self.folder.join(format!("{}.backup", self.record.name));
-        if !named.exists() && earlier.exists() { earlier } else { named }
     }
 }

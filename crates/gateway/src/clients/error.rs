@@ -4,6 +4,8 @@ use std::path::Path;
 
 use weaver_policy::DocumentFinding;
 
+use crate::config::file_finding;
+
 /// Why a client's file cannot be read or changed: location, cause and remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{finding}")]
@@ -18,15 +20,7 @@ impl ClientFileError {
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
-        let finding = DocumentFinding {
-            file: file.display().to_string(),
-            line: None,
-            column: None,
-            key: None,
-            code,
-            message: message.into(),
-            remedy: remedy.into(),
-        };
+        let finding = file_finding(&file.display().to_string(), code, message, remedy);
         Self { finding: Box::new(finding) }
     }
 

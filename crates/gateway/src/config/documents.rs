@@ -68,9 +68,8 @@ fn read_document(
 ) -> DocumentText {
     let path = folder.join(format!("{kind}.toml"));
     let name = path.display().to_string();
-    let mut signature_path = path.clone().into_os_string();
-    signature_path.push(".sig");
-    let signature = match bounded_file::read_bytes(Path::new(&signature_path), MAX_SIGNATURE) {
+    let signature_path = path.with_added_extension("sig");
+    let signature = match bounded_file::read_bytes(&signature_path, MAX_SIGNATURE) {
         Ok(bytes) => Some(bytes),
         Err(ReadError::Absent) => None,
         Err(error) => {

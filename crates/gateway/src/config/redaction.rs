@@ -1,16 +1,14 @@
 //! The operator's redaction rules, which can only add masks.
 
-use std::io::Read;
-use std::path::Path;
-
 use weaver_firewall::Firewall;
 use weaver_policy::DocumentFinding;
 
 use super::expansion::ExpansionContext;
 use super::node::Node;
+use crate::bounded_file;
 
 /// The largest rule file.
-const MAX_RULES: u64 = 1 << 20;
+const MAX_RULES: usize = 1 << 20;
 
 /// Reads and validates the rule files of a list.
 pub(super) fn read(
@@ -23,7 +21,7 @@ pub(super) fn read(
         let Some(name) = item.text() else { continue };
         let path = context.base.join(name);
         context.record_source_file(&path);
-        let text = match text(&path) {
+        let text = match bounded_file::read_text(&path, MAX_RULES) {
             Ok(text) => text,
             Err(error) => {
                 let message = format!("{}: {error}", path.display());
@@ -40,15 +38,6 @@ pub(super) fn read(
         }
     }
     texts
-}
-
-fn text(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    let read = std::fs::File::open(path)?.take(MAX_RULES + 1).read_to_string(&mut text)?;
-    if read as u64 > MAX_RULES {
-        return Err(std::io::Error::other(format!("it has more than {MAX_RULES} bytes")));
-    }
-    Ok(text)
 }
 
 /// A firewall with these rules in addition to the built-in ones.

@@ -25,6 +25,7 @@ use super::server_table::{self, ReservedName, ServerSections};
 use super::telemetry;
 use super::tool::OWN_TOOLS_NAMESPACE;
 use super::tool_section;
+use super::upstream::UpstreamSettings;
 use super::word_vectors::WordVectorSource;
 use super::{Config, MEMORY_NAMESPACE};
 
@@ -54,6 +55,15 @@ pub(super) struct ParsedFiles {
     pub(super) environment_file: Option<PathBuf>,
 }
 
+impl ParsedFiles {
+    /// The files that were read.
+    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        [Some(&self.file), self.servers_file.as_ref(), self.environment_file.as_ref()]
+            .into_iter()
+            .flatten()
+    }
+}
+
 /// Resolves the parsed files.
 pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> ResolvedConfig {
     let (file, toml, mut findings) = (parsed.file.as_path(), &parsed.toml, Vec::new());
@@ -61,10 +71,7 @@ pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> Reso
     let base = file.parent().unwrap_or(Path::new("")).to_path_buf();
     let files = RefCell::default();
     let context = ExpansionContext { base: &base, lookup, files: &files };
-    [Some(&parsed.file), parsed.servers_file.as_ref(), parsed.environment_file.as_ref()]
-        .into_iter()
-        .flatten()
-        .for_each(|file| context.record_source_file(file));
+    parsed.paths().for_each(|file| context.record_source_file(file));
     let own_tools = toml.get("tools");
     let memory_section = toml.get("memory");
     let sections = ServerSections {
@@ -74,16 +81,7 @@ pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> Reso
         optional: own_tools.is_some() || memory_section.is_some(),
     };
     let upstreams = server_table::upstreams(&sections, &context, &mut findings);
-    for reserved in [
-        ReservedName { section: own_tools, name: OWN_TOOLS_NAMESPACE, owner: "your own tools" },
-        ReservedName {
-            section: memory_section,
-            name: MEMORY_NAMESPACE,
-            owner: "the tools of memory",
-        },
-    ] {
-        server_table::check_reserved(&reserved, &upstreams, &mut findings);
-    }
+    check_reserved_names(own_tools, memory_section, &upstreams, &mut findings);
     let gateway = toml.get("gateway");
     let setting = |name: &str| gateway?.get(name);
     let profile = ClientProfile::read(gateway, &ClientProfile::default());
@@ -147,6 +145,22 @@ pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> Reso
         _ => None,
     };
     ResolvedConfig { config, root, documents_folder: folder, findings }
+}
+
+/// Refuses servers with the names of the gateway's own tools.
+fn check_reserved_names(
+    own_tools: Option<&Node>,
+    memory: Option<&Node>,
+    upstreams: &[UpstreamSettings],
+    findings: &mut Vec<DocumentFinding>,
+) {
+    for (section, name, owner) in [
+        (own_tools, OWN_TOOLS_NAMESPACE, "your own tools"),
+        (memory, MEMORY_NAMESPACE, "the tools of memory"),
+    ] {
+        let reserved = ReservedName { section, name, owner };
+        server_table::check_reserved(&reserved, upstreams, findings);
+    }
 }
 
 /// Resolves only the store.

@@ -1,19 +1,20 @@
 //! Which word vectors are used to find tools.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use contextweaver::route::{TableError, TokenTable};
+
+use crate::bounded_file;
 
 /// The keyword for the table in the binary.
 const BUILT_IN: &str = "built-in";
 /// The keyword for no table.
 const NONE: &str = "none";
 /// The largest file of a table.
-const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
+const MAX_FILE_BYTES: usize = 256 * 1024 * 1024;
 /// Possible vocabulary files; the first that exists is used.
 const VOCABULARIES: [&str; 2] = ["vocab.txt", "tokenizer.json"];
 
@@ -83,14 +84,15 @@ fn read(folder: &Path) -> Result<Arc<TokenTable>, WordVectorError> {
         move |error| WordVectorError::Unreadable { path, error }
     };
     let tensor_file = tensor_file(folder).map_err(unreadable(folder))?;
-    let bytes = contents(&tensor_file).map_err(unreadable(&tensor_file))?;
+    let bytes = bounded_file::read_bytes(&tensor_file, MAX_FILE_BYTES);
+    let bytes = bytes.map_err(io::Error::other).map_err(unreadable(&tensor_file))?;
     let words = VOCABULARIES.map(|name| folder.join(name));
     let words = words.iter().find(|path| path.is_file()).ok_or_else(|| {
         let missing = "it has neither vocab.txt nor tokenizer.json";
         unreadable(folder)(io::Error::new(io::ErrorKind::NotFound, missing))
     })?;
-    let text = contents(words).and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
-    let text = text.map_err(unreadable(words))?;
+    let text = bounded_file::read_text(words, MAX_FILE_BYTES);
+    let text = text.map_err(io::Error::other).map_err(unreadable(words))?;
     Ok(Arc::new(TokenTable::read(&bytes, &text)?))
 }
 
@@ -111,15 +113,6 @@ fn tensor_file(folder: &Path) -> io::Result<PathBuf> {
             Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
         }
     }
-}
-
-fn contents(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
-    if read as u64 > MAX_FILE_BYTES {
-        return Err(io::Error::other(format!("it has more than {MAX_FILE_BYTES} bytes")));
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -157,11 +157,6 @@ pub fn borrow_store(store: &Path) -> Result<StoreLoan, DaemonError> {
             is_lent
         }
         Err(DaemonError::NotRunning) => false,
-        // A daemon of an older version only ends.
-        Err(DaemonError::Refused { .. }) => {
-            stop_in(&folder, AfterShutdown::Restarting)?;
-            false
-        }
         Err(error) => return Err(error),
     };
     let daemon = wait_for_lock(|| folder.try_daemon_lock())?;

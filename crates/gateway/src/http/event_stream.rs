@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use super::json_response::{error_response, json_response};
 use super::sessions::{AnswerStream, HttpSession};
+use crate::serve::code;
 
 /// After this time without an answer the response becomes a stream with heartbeats.
 const STREAM_AFTER: Duration = Duration::from_secs(5);
@@ -37,34 +38,21 @@ pub(super) async fn answer_response(
     form: AnswerForm,
     status: fn(&[u8]) -> StatusCode,
 ) -> Response {
-    let streams = !matches!(form, AnswerForm::Single);
-    let first = tokio::time::timeout(STREAM_AFTER, answers.recv()).await;
-    let mut early = None;
-    match first {
-        Ok(None) => return error_response(StatusCode::OK, -32603, "the request was cancelled"),
-        Ok(Some(line)) if is_answer(&line) || !streams => {
-            let mut line = line;
-            while !is_answer(&line) {
-                match answers.recv().await {
-                    Some(next) => line = next,
-                    None => {
-                        return error_response(StatusCode::OK, -32603, "the request was cancelled");
-                    }
-                }
+    let cancelled = || error_response(StatusCode::OK, code::INTERNAL, "the request was cancelled");
+    if matches!(form, AnswerForm::Single) {
+        while let Some(line) = answers.recv().await {
+            if is_answer(&line) {
+                return json_response(status, line);
             }
-            return json_response(status, line);
         }
-        Ok(Some(line)) => early = Some(line),
-        Err(_) if !streams => {
-            while let Some(line) = answers.recv().await {
-                if is_answer(&line) {
-                    return json_response(status, line);
-                }
-            }
-            return error_response(StatusCode::OK, -32603, "the request was cancelled");
-        }
-        Err(_) => {}
+        return cancelled();
     }
+    let early = match tokio::time::timeout(STREAM_AFTER, answers.recv()).await {
+        Ok(None) => return cancelled(),
+        Ok(Some(line)) if is_answer(&line) => return json_response(status, line),
+        Ok(Some(line)) => Some(line),
+        Err(_) => None,
+    };
     if let AnswerForm::ResumableStream { session, primed } = form {
         return resumable_stream(&session, early, answers, primed);
     }

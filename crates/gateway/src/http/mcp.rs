@@ -21,6 +21,7 @@ use super::json_response::{always_ok, error_response, json_response};
 use super::modern;
 use super::request_body::read_body;
 use super::sessions::{HttpSession, SessionRefusal};
+use crate::serve::code;
 use crate::serve::{ClientMessage, ResponseStreaming};
 
 const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -45,13 +46,13 @@ pub(super) async fn post(
     if !is_json(&parts.headers) {
         return error_response(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            -32600,
+            code::INVALID_REQUEST,
             "the body must be application/json",
         );
     }
     if let Some(name) = repeated_header(&parts.headers) {
         let problem = format!("the header `{name}` is there more than once");
-        return error_response(StatusCode::BAD_REQUEST, modern::HEADER_MISMATCH, &problem);
+        return error_response(StatusCode::BAD_REQUEST, code::HEADER_MISMATCH, &problem);
     }
     let body = match read_body(body).await {
         Ok(body) => body,
@@ -64,7 +65,11 @@ pub(super) async fn post(
         return *response;
     }
     if !is_modern && let Err(problem) = check_headers(&parts.headers) {
-        return error_response(StatusCode::BAD_REQUEST, -32600, &problem.to_string());
+        return error_response(
+            StatusCode::BAD_REQUEST,
+            code::INVALID_REQUEST,
+            &problem.to_string(),
+        );
     }
     let (new_session_id, session) =
         match resolve_session(&gateway, &caller, &parts.headers, (&message, &body)).await {
@@ -132,7 +137,7 @@ async fn resolve_session(
             Some(session) => Ok((None, session)),
             None => Err(Box::new(error_response(
                 StatusCode::NOT_FOUND,
-                -32001,
+                code::UNKNOWN_SESSION,
                 "there is no such session; initialize again",
             ))),
         },
@@ -145,7 +150,7 @@ async fn resolve_session(
         }
         None => Err(Box::new(error_response(
             StatusCode::BAD_REQUEST,
-            -32600,
+            code::INVALID_REQUEST,
             "send `initialize` first, then its `Mcp-Session-Id` with every request",
         ))),
     }
@@ -160,16 +165,16 @@ fn no_session_response(reason: SessionRefusal) -> Box<Response> {
     Box::new(match reason {
         SessionRefusal::TooManySessions => error_response(
             StatusCode::SERVICE_UNAVAILABLE,
-            -32603,
+            code::INTERNAL,
             "there are too many sessions; try again later",
         ),
         SessionRefusal::TooManyOfClient => error_response(
             StatusCode::SERVICE_UNAVAILABLE,
-            -32603,
+            code::INTERNAL,
             "this client has too many sessions; end those that it does not use with DELETE",
         ),
         SessionRefusal::Refused(refused) => {
-            error_response(StatusCode::FORBIDDEN, -32603, &refused.to_string())
+            error_response(StatusCode::FORBIDDEN, code::INTERNAL, &refused.to_string())
         }
     })
 }
@@ -181,21 +186,25 @@ pub(super) async fn get(
     headers: HeaderMap,
 ) -> Response {
     if !accepts_stream(&headers) {
-        return error_response(StatusCode::NOT_ACCEPTABLE, -32600, "accept text/event-stream");
+        return error_response(
+            StatusCode::NOT_ACCEPTABLE,
+            code::INVALID_REQUEST,
+            "accept text/event-stream",
+        );
     }
     let id = session_id(&headers);
     let seen = headers.get(LAST_EVENT_ID_HEADER).and_then(|id| id.to_str().ok());
     let Some(id) = id else {
         return error_response(
             StatusCode::METHOD_NOT_ALLOWED,
-            -32600,
+            code::INVALID_REQUEST,
             "a stream needs an `Mcp-Session-Id`",
         );
     };
     let Some(session) = gateway.sessions.find_or_restore(&gateway, id, &caller).await else {
         return error_response(
             StatusCode::NOT_FOUND,
-            -32001,
+            code::UNKNOWN_SESSION,
             "there is no such session; initialize again",
         );
     };
@@ -210,7 +219,7 @@ pub(super) async fn get(
             Some(stream) => event_stream(Body::from_stream(events_after(stream, seen))),
             None => error_response(
                 StatusCode::NOT_FOUND,
-                -32001,
+                code::UNKNOWN_SESSION,
                 "the stream of this event is not kept, or its run has ended",
             ),
         };
@@ -235,7 +244,9 @@ pub(super) async fn delete(
             session.end();
             StatusCode::NO_CONTENT.into_response()
         }
-        None => error_response(StatusCode::NOT_FOUND, -32001, "there is no such session"),
+        None => {
+            error_response(StatusCode::NOT_FOUND, code::UNKNOWN_SESSION, "there is no such session")
+        }
     }
 }
 

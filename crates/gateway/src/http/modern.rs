@@ -8,16 +8,10 @@ use weaver_drivers::mcp::decode_header_text;
 
 use super::mcp::MODERN_VERSION;
 use super::sessions::HttpSession;
+use crate::serve::code;
 
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
-const INVALID_PARAMS: i64 = -32602;
-const NOT_FOUND: i64 = -32601;
-/// A header contradicts the body.
-pub(super) const HEADER_MISMATCH: i64 = -32020;
-/// The client lacks a capability that the request requires.
-const MISSING_CAPABILITY: i64 = -32021;
-const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// True for a request that follows, or claims to follow, the revision with self-contained requests.
 pub(super) fn is_modern(headers: &HeaderMap, message: &Value) -> bool {
@@ -33,21 +27,21 @@ pub(super) fn check_headers(headers: &HeaderMap, message: &Value) -> Result<(), 
         return Ok(());
     }
     let Some(version) = meta(message, VERSION_KEY).and_then(Value::as_str) else {
-        return refused(INVALID_PARAMS, "`_meta` names no protocol version");
+        return refused(code::INVALID_PARAMS, "`_meta` names no protocol version");
     };
     let header = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     if header("mcp-protocol-version") != Some(version) {
         let problem = "the header `MCP-Protocol-Version` does not say what the body says";
-        return refused(HEADER_MISMATCH, problem);
+        return refused(code::HEADER_MISMATCH, problem);
     }
     if version != MODERN_VERSION {
         let data = json!({ "requested": version, "supported": [MODERN_VERSION] });
         let problem = "this protocol version is not supported";
-        return Err(refusal_response(message, UNSUPPORTED_VERSION, problem, Some(data)));
+        return Err(refusal_response(message, code::UNSUPPORTED_VERSION, problem, Some(data)));
     }
     if message.get("id").is_some() && !meta(message, CAPABILITIES_KEY).is_some_and(Value::is_object)
     {
-        return refused(INVALID_PARAMS, "`_meta` has no capabilities of the client");
+        return refused(code::INVALID_PARAMS, "`_meta` has no capabilities of the client");
     }
     let method_name = text(message, "/method");
     let method = header("mcp-method").is_some_and(|method| Some(method) == method_name);
@@ -65,7 +59,7 @@ pub(super) fn check_headers(headers: &HeaderMap, message: &Value) -> Result<(), 
     };
     match method && name {
         true => Ok(()),
-        false => refused(HEADER_MISMATCH, "the headers name another request than the body"),
+        false => refused(code::HEADER_MISMATCH, "the headers name another request than the body"),
     }
 }
 
@@ -86,7 +80,7 @@ pub(super) async fn check_parameters(
         None => Ok(()),
         Some(header) => {
             let problem = format!("the header `{header}` does not say what its argument says");
-            Err(refusal_response(message, HEADER_MISMATCH, &problem, None))
+            Err(refusal_response(message, code::HEADER_MISMATCH, &problem, None))
         }
     }
 }
@@ -103,8 +97,10 @@ pub(super) fn response_status(answer: &[u8]) -> StatusCode {
     }
     let answer: Option<Answer> = serde_json::from_slice(answer).ok();
     match answer.and_then(|answer| answer.error).map(|error| error.code) {
-        Some(NOT_FOUND) => StatusCode::NOT_FOUND,
-        Some(HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION) => StatusCode::BAD_REQUEST,
+        Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Some(code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_VERSION) => {
+            StatusCode::BAD_REQUEST
+        }
         _ => StatusCode::OK,
     }
 }

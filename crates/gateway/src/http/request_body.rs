@@ -8,6 +8,7 @@ use axum::response::Response;
 use futures_util::StreamExt as _;
 
 use super::json_response::error_response;
+use crate::serve::code;
 
 /// The largest message.
 const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
@@ -19,7 +20,9 @@ pub(super) async fn read_body(body: Body) -> Result<Vec<u8>, Box<Response>> {
     let timed_out = (StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
     let read =
         tokio::time::timeout(BODY_TIMEOUT, read_bounded(body)).await.unwrap_or(Err(timed_out));
-    read.map_err(|(status, problem)| Box::new(error_response(status, -32600, problem)))
+    read.map_err(|(status, problem)| {
+        Box::new(error_response(status, code::INVALID_REQUEST, problem))
+    })
 }
 
 async fn read_bounded(body: Body) -> Result<Vec<u8>, (StatusCode, &'static str)> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use rustls::ServerConfig;
 use rustls::crypto::ring;
@@ -13,6 +13,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::bounded_file;
 use crate::config::TlsFiles;
+use crate::file_stamp::FileStamp;
 
 /// The largest file.
 const MAX_FILE_BYTES: usize = 1024 * 1024;
@@ -38,20 +39,6 @@ struct State {
     /// The files when they were last read, whether they were usable or not.
     stamps: [Option<FileStamp>; 2],
     last_check: Instant,
-}
-
-/// Size and modification time, to detect changes of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct FileStamp {
-    length: u64,
-    modified: Option<SystemTime>,
-}
-
-impl FileStamp {
-    fn of(path: &Path) -> Option<Self> {
-        let about = std::fs::metadata(path).ok()?;
-        Some(Self { length: about.len(), modified: about.modified().ok() })
-    }
 }
 
 impl TlsReloader {
@@ -94,7 +81,7 @@ impl fmt::Debug for TlsReloader {
 }
 
 fn stamps(files: &TlsFiles) -> [Option<FileStamp>; 2] {
-    [FileStamp::of(&files.cert), FileStamp::of(&files.key)]
+    [FileStamp::at(&files.cert), FileStamp::at(&files.key)]
 }
 
 fn read_config(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {

@@ -7,10 +7,10 @@
 //! server.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,6 +23,8 @@ use weaver_types::{BoxFuture, OsRandom, PrincipalId, Random as _, UpstreamName, 
 use zeroize::Zeroizing;
 
 use crate::bounded_file;
+use crate::clients::replace_file;
+use crate::file_stamp::FileStamp;
 use crate::private_file;
 
 const VERSION: u64 = 1;
@@ -46,9 +48,7 @@ impl LoginFolder {
     /// The login folder of the gateway with this store.
     #[must_use]
     pub fn for_store(store: &Path) -> Self {
-        let mut name = store.file_name().unwrap_or_default().to_owned();
-        name.push(".logins");
-        Self { folder: store.with_file_name(name) }
+        Self { folder: store.with_added_extension("logins") }
     }
 
     /// The stored login of this principal at this server.
@@ -113,28 +113,7 @@ pub struct SealedLogin {
     server: String,
     principal: String,
     /// The login as it was last decrypted, with the version of the file that it came from.
-    cached: Arc<Mutex<Option<(FileVersion, Login)>>>,
-}
-
-/// Identifies one version of a file. Every version is written to a new file and then renamed, so
-/// the inode changes too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileVersion {
-    length: u64,
-    modified: Option<SystemTime>,
-    #[cfg(unix)]
-    inode: u64,
-}
-
-impl FileVersion {
-    fn of(metadata: &fs::Metadata) -> Self {
-        Self {
-            length: metadata.len(),
-            modified: metadata.modified().ok(),
-            #[cfg(unix)]
-            inode: std::os::unix::fs::MetadataExt::ino(metadata),
-        }
-    }
+    cached: Arc<Mutex<Option<(FileStamp, Login)>>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -240,7 +219,7 @@ impl SealedLogin {
         let mut key = Zeroizing::new([0_u8; KEY_BYTES]);
         OsRandom.fill(key.as_mut_slice()).map_err(|error| store_error(&path, &error))?;
         let text = Zeroizing::new(format!("{}\n", STANDARD.encode(*key)));
-        write_private(&path, text.as_bytes()).map_err(|error| store_error(&path, &error))
+        replace_file(&path, &text).map_err(|error| store_error(&path, &error))
     }
 }
 
@@ -250,7 +229,7 @@ impl LoginStore for SealedLogin {
         let version = match fs::metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(store_error(&path, &error)),
-            Ok(metadata) => FileVersion::of(&metadata),
+            Ok(metadata) => FileStamp::of(&metadata),
         };
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, login)) = cached.as_ref().filter(|(at, _)| *at == version) {
@@ -296,7 +275,7 @@ impl LoginGuard for SealedGuard {
     fn save(&mut self, login: &Login) -> Result<(), OAuthError> {
         let text = self.login.encrypt(login)?;
         let path = self.login.path();
-        write_private(&path, text.as_bytes()).map_err(|error| store_error(&path, &error))
+        replace_file(&path, &text).map_err(|error| store_error(&path, &error))
     }
 
     fn clear(&mut self) -> Result<(), OAuthError> {
@@ -307,20 +286,6 @@ impl LoginGuard for SealedGuard {
             }
             _ => Ok(()),
         }
-    }
-}
-
-/// Writes a file atomically, readable by this user only, and syncs it.
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let new_path = path.with_extension("new");
-    let _ = fs::remove_file(&new_path);
-    let mut file = private_options().create_new(true).open(&new_path)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&new_path, path)?;
-    match path.parent() {
-        Some(folder) => File::open(folder)?.sync_all(),
-        None => Ok(()),
     }
 }
 

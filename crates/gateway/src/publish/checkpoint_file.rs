@@ -1,7 +1,7 @@
-//! Checkpoint files, which are replaced atomically.
+//! Checkpoint files.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use weaver_trace_store::checkpoint::{Checkpoint, CheckpointError, MAX_NOTE_BYTES, SignedNote};
@@ -10,32 +10,7 @@ use weaver_types::LogId;
 /// The file beside the key that holds the last checkpoint signed with it for `log`. It is not in
 /// the ledger, so restoring an old ledger from a backup does not hide what was already signed.
 pub fn signed_checkpoint_path(key: &Path, log: &LogId) -> PathBuf {
-    suffixed(key, &format!(".{log}.signed"))
-}
-
-fn suffixed(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-/// Replaces a file atomically: afterwards it holds the old or the new content, even after a power
-/// cut.
-///
-/// The new content is synced before the rename, and the folder after it, since a rename is durable
-/// only once its folder is.
-pub fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let new_path = suffixed(path, ".new");
-    let mut file = File::create(&new_path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(&new_path, path)?;
-    if cfg!(unix) {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
-    }
-    Ok(())
+    key.with_added_extension(format!("{log}.signed"))
 }
 
 /// Why no checkpoint could be read from a file.

@@ -20,7 +20,7 @@ use super::deliveries::{CompletedDeliveries, Deliveries, TargetSelection, Target
 use super::receipts::{MAX_PENDING_RECEIPTS, ReceiptClient, ReceiptRequest, receipt_of};
 use super::signing::{CheckpointSigner, SigningError};
 use super::status::{self, PublishFailure, PublishStatus, SignedCheckpoint, TargetStatus};
-use super::target::{self, PublishError};
+use super::target::{PublishError, Target};
 use crate::config;
 
 /// How often the publisher checks whether a checkpoint is due.
@@ -98,10 +98,10 @@ impl CheckpointPublisher {
             let name = target.location.name();
             reached.insert(name.clone(), status.targets.remove(&name).unwrap_or_default());
             let target =
-                target::from_config(target, folder.clone()).map_err(|error| other(&error))?;
+                Target::from_config(target, folder.clone()).map_err(|error| other(&error))?;
             targets.push(TargetState {
                 name,
-                target,
+                target: Arc::new(target),
                 accepted: None,
                 failures: 0,
                 next_attempt: now,
@@ -270,7 +270,7 @@ impl CheckpointPublisher {
             Err(error) => {
                 self.forked = matches!(error, SigningError::Fork(_));
                 tracing::error!(%error, "no checkpoint was signed");
-                self.failure_counts.count_signing();
+                self.failure_counts.signing.add(1);
                 self.failures = self.failures.saturating_add(1);
                 self.next_attempt = Instant::now() + pause(self.failures, self.random.as_ref());
                 self.status.refused = Some(PublishFailure { at: now, problem: error.to_string() });
@@ -342,7 +342,7 @@ impl CheckpointPublisher {
             Ok(()) => *target = TargetStatus { size: Some(size), at: Some(at), failed: None },
             Err(error) => {
                 tracing::warn!(target = name, %error, "a checkpoint did not arrive; it is tried again");
-                self.failure_counts.count_publishing();
+                self.failure_counts.publishing.add(1);
                 target.failed = Some(PublishFailure { at, problem: error.to_string() });
             }
         }

@@ -12,7 +12,7 @@ use super::target::{PublishError, Target};
 /// A publishing target and the state of its deliveries.
 pub(super) struct TargetState {
     pub(super) name: String,
-    pub(super) target: Arc<dyn Target>,
+    pub(super) target: Arc<Target>,
     /// The checkpoint size and the number of signatures of the note that the target last accepted.
     pub(super) accepted: Option<(u64, usize)>,
     pub(super) failures: u32,

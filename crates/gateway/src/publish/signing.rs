@@ -12,6 +12,7 @@ use weaver_types::ledger::{Batch, Durability, Ledger as _, LedgerError, TreeHead
 use weaver_types::signature::SigningKey;
 
 use super::checkpoint_file::{self, CheckpointFileError};
+use crate::clients::replace_public_file;
 
 /// Why no checkpoint was signed.
 #[derive(Debug, thiserror::Error)]
@@ -123,7 +124,7 @@ impl CheckpointSigner {
         };
         let note = checkpoint.sign(&self.signer)?;
         self.check_key_valid(&note, before.map_or(0, |before| before.size))?;
-        checkpoint_file::replace(&self.checkpoint_path, &note.to_string()).map_err(|error| {
+        replace_public_file(&self.checkpoint_path, &note.to_string()).map_err(|error| {
             SigningError::Unwritable(format!("{}: {error}", self.checkpoint_path.display()))
         })?;
         Ok((checkpoint, note))

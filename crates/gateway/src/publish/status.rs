@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use weaver_trace_store::Reader;
 use weaver_trace_store::checkpoint::Checkpoint;
 use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{LedgerError, MAX_PAGE, Namespace, Record, RecordKey, RecordWrite};
+use weaver_types::ledger::{LedgerError, Namespace, Record, RecordKey, RecordWrite};
 use weaver_types::{Digest, LogId, Tenant, Timestamp};
 
 const VERSION: u8 = 1;
@@ -115,10 +115,7 @@ impl PublishStatus {
     /// # Errors
     /// As [`PublishStatus::parse`], and when the ledger cannot be read.
     pub fn read_from(reader: &Reader) -> Result<Option<Self>, LedgerError> {
-        let RecordKey { tenant, namespace, .. } = key();
-        let records = reader.records(&tenant, namespace, None, MAX_PAGE)?;
-        let found = records.iter().find(|(id, _)| id == ID);
-        found.map(|(_, record)| Self::parse(record)).transpose()
+        reader.record(&key())?.as_ref().map(Self::parse).transpose()
     }
 
     /// The record as a ledger write.

@@ -10,9 +10,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::sync::Mutex;
 use weaver_drivers::{HttpPoster, PostError};
 use weaver_trace_store::checkpoint::{CheckpointError, MAX_NOTE_BYTES, SignedNote};
-use weaver_types::BoxFuture;
 
-use super::checkpoint_file;
+use crate::clients::replace_public_file;
 use crate::config;
 
 /// Why a checkpoint was not delivered.
@@ -35,40 +34,71 @@ pub(super) enum PublishError {
 }
 
 /// A target, which accepts a checkpoint within its timeout.
-pub(super) trait Target: Send + Sync {
+pub(super) enum Target {
+    File(FileTarget),
+    Command(CommandTarget),
+    Http(HttpPoster),
+}
+
+impl Target {
+    /// The target that the configuration describes.
+    pub(super) fn from_config(
+        target: &config::PublishTarget,
+        folder: PathBuf,
+    ) -> Result<Self, PublishError> {
+        let timeout = target.timeout;
+        Ok(match &target.location {
+            config::CheckpointTarget::File(path) => {
+                Self::File(FileTarget { path: path.clone(), writing: Arc::default(), timeout })
+            }
+            config::CheckpointTarget::Command(words) => {
+                Self::Command(CommandTarget { words: words.clone(), folder, timeout })
+            }
+            config::CheckpointTarget::Http(url) => {
+                Self::Http(HttpPoster::new(url, timeout, MAX_NOTE_BYTES)?)
+            }
+        })
+    }
+
     /// Whether it may return cosignatures.
-    fn cosigns(&self) -> bool {
-        false
+    pub(super) fn cosigns(&self) -> bool {
+        matches!(self, Self::Http(_))
     }
 
     /// Delivers the note entirely or not at all, and returns the note that the target answered
     /// with.
-    fn publish<'a>(
-        &'a self,
-        note: &'a SignedNote,
-    ) -> BoxFuture<'a, Result<Option<SignedNote>, PublishError>>;
+    pub(super) async fn publish(
+        &self,
+        note: &SignedNote,
+    ) -> Result<Option<SignedNote>, PublishError> {
+        let text = note.to_string();
+        let poster = match self {
+            Self::File(file) => return within(file.timeout, file.write(text)).await,
+            Self::Command(command) => return within(command.timeout, command.run(&text)).await,
+            Self::Http(poster) => poster,
+        };
+        let answer = poster.send(text).await?;
+        // Any other successful answer only acknowledges.
+        let Ok(answer) = SignedNote::parse(&answer) else { return Ok(None) };
+        if answer.text() == note.text() {
+            Ok(Some(answer))
+        } else {
+            Err(PublishError::WrongCheckpoint)
+        }
+    }
 }
 
-/// The target that the configuration describes.
-pub(super) fn from_config(
-    target: &config::PublishTarget,
-    folder: PathBuf,
-) -> Result<Arc<dyn Target>, PublishError> {
-    let timeout = target.timeout;
-    Ok(match &target.location {
-        config::CheckpointTarget::File(path) => {
-            Arc::new(FileTarget { path: path.clone(), writing: Arc::default(), timeout })
-        }
-        config::CheckpointTarget::Command(words) => {
-            Arc::new(CommandTarget { words: words.clone(), folder, timeout })
-        }
-        config::CheckpointTarget::Http(url) => {
-            Arc::new(HttpTarget(HttpPoster::new(url, timeout, MAX_NOTE_BYTES)?))
-        }
-    })
+/// Delivers to a target that answers nothing.
+async fn within(
+    timeout: Duration,
+    delivery: impl Future<Output = Result<(), PublishError>>,
+) -> Result<Option<SignedNote>, PublishError> {
+    let outcome = tokio::time::timeout(timeout, delivery).await;
+    outcome.map_err(|_| PublishError::TimedOut(timeout))??;
+    Ok(None)
 }
 
-struct FileTarget {
+pub(super) struct FileTarget {
     path: PathBuf,
     /// One write at a time: a delivery that timed out may still be writing. Later ones wait for it
     /// without a thread.
@@ -82,7 +112,7 @@ impl FileTarget {
         let written = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             make_folder(&path)?;
-            checkpoint_file::replace(&path, &text)
+            replace_public_file(&path, &text)
         });
         written.await.map_err(io::Error::other).flatten().map_err(PublishError::File)
     }
@@ -98,21 +128,7 @@ fn make_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-impl Target for FileTarget {
-    fn publish<'a>(
-        &'a self,
-        note: &'a SignedNote,
-    ) -> BoxFuture<'a, Result<Option<SignedNote>, PublishError>> {
-        let text = note.to_string();
-        Box::pin(async move {
-            let outcome = tokio::time::timeout(self.timeout, self.write(text)).await;
-            outcome.map_err(|_| PublishError::TimedOut(self.timeout))??;
-            Ok(None)
-        })
-    }
-}
-
-struct CommandTarget {
+pub(super) struct CommandTarget {
     words: Vec<String>,
     folder: PathBuf,
     timeout: Duration,
@@ -141,45 +157,6 @@ impl CommandTarget {
     }
 }
 
-impl Target for CommandTarget {
-    fn publish<'a>(
-        &'a self,
-        note: &'a SignedNote,
-    ) -> BoxFuture<'a, Result<Option<SignedNote>, PublishError>> {
-        let text = note.to_string();
-        Box::pin(async move {
-            let outcome = tokio::time::timeout(self.timeout, self.run(&text)).await;
-            outcome.map_err(|_| PublishError::TimedOut(self.timeout))??;
-            Ok(None)
-        })
-    }
-}
-
-struct HttpTarget(HttpPoster);
-
-impl Target for HttpTarget {
-    fn cosigns(&self) -> bool {
-        true
-    }
-
-    fn publish<'a>(
-        &'a self,
-        note: &'a SignedNote,
-    ) -> BoxFuture<'a, Result<Option<SignedNote>, PublishError>> {
-        let text = note.to_string();
-        Box::pin(async move {
-            let answer = self.0.send(text).await?;
-            // Any other successful answer only acknowledges.
-            let Ok(answer) = SignedNote::parse(&answer) else { return Ok(None) };
-            if answer.text() == note.text() {
-                Ok(Some(answer))
-            } else {
-                Err(PublishError::WrongCheckpoint)
-            }
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,10 +167,12 @@ mod tests {
     async fn the_folder_of_a_file_is_made_but_no_path_to_it() {
         let folder = tempfile::tempdir().unwrap();
         let note = SignedNote::parse(NOTE.as_bytes()).unwrap();
-        let target = |path: &str| FileTarget {
-            path: folder.path().join(path),
-            writing: Arc::default(),
-            timeout: Duration::from_secs(5),
+        let target = |path: &str| {
+            Target::File(FileTarget {
+                path: folder.path().join(path),
+                writing: Arc::default(),
+                timeout: Duration::from_secs(5),
+            })
         };
         target("checkpoints/latest.txt").publish(&note).await.unwrap();
         target("checkpoints/latest.txt").publish(&note).await.unwrap();
@@ -210,6 +189,7 @@ mod tests {
         let path = folder.path().join("checkpoint.txt");
         let (writing, timeout) = (Arc::<Mutex<()>>::default(), Duration::from_secs(5));
         let target = FileTarget { path: path.clone(), writing: Arc::clone(&writing), timeout };
+        let target = Target::File(target);
         let note = SignedNote::parse(NOTE.as_bytes()).unwrap();
         // An earlier write that does not end, as on a server of files that is gone.
         let hanging = writing.lock_owned().await;

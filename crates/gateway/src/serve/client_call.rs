@@ -17,6 +17,7 @@ use super::lines::Outbox;
 use super::parked_calls::{MAX_QUESTIONS, Question, QuestionSender};
 use super::progress_reporter::ProgressReporter;
 use super::task::Task;
+use crate::serve::code;
 
 tokio::task_local! {
     static CURRENT: Arc<ClientCall>;
@@ -194,7 +195,7 @@ impl ClientCall {
         let Some(InputRequestChannel { questions, .. }) = &self.input_requests else {
             return self.link.ask(self.question_stream(), method, params).await;
         };
-        let client_gone = || RpcError::new(-32603, "the client is gone");
+        let client_gone = || RpcError::new(code::INTERNAL, "the client is gone");
         if self.link.is_closed() {
             return Err(client_gone());
         }

@@ -20,6 +20,7 @@ use super::parked_calls::ParkedCalls;
 use super::task::Task;
 use super::tasks::Tasks;
 
+use super::message::code;
 use subscriptions::Subscriptions;
 pub(crate) use subscriptions::{
     MAX_SUBSCRIPTIONS, ResourceUpdateTarget, SubscriptionLimitError, SubscriptionStream,
@@ -204,7 +205,7 @@ impl ClientLink {
         if self.capabilities.get().is_none() {
             return Err(RpcError::method_not_found());
         }
-        let client_gone = || RpcError::new(-32603, "the client is gone");
+        let client_gone = || RpcError::new(code::INTERNAL, "the client is gone");
         let outbox = tokio::select! {
             outbox = self.question_outbox(stream) => outbox.ok_or_else(RpcError::method_not_found)?,
             () = self.closed.cancelled() => return Err(client_gone()),
@@ -212,7 +213,7 @@ impl ClientLink {
         // Random, because a client's session outlives the daemon: the answer to a question of an
         // earlier daemon must not be mistaken for the answer to a new one.
         let id = random_text("weaver-", 12, &OsRandom)
-            .map_err(|error| RpcError::new(-32603, error.to_string()))?;
+            .map_err(|error| RpcError::new(code::INTERNAL, error.to_string()))?;
         let (reply_to, reply) = oneshot::channel();
         {
             let mut state = self.state();
@@ -220,7 +221,10 @@ impl ClientLink {
                 return Err(client_gone());
             }
             if state.pending_questions.len() >= MAX_PENDING_QUESTIONS {
-                return Err(RpcError::new(-32603, "too many questions to the client at once"));
+                return Err(RpcError::new(
+                    code::INTERNAL,
+                    "too many questions to the client at once",
+                ));
             }
             state.pending_questions.insert(id.clone(), reply_to);
         }

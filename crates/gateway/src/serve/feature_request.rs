@@ -92,9 +92,14 @@ pub(crate) async fn check_missing_capability(
     let masked = firewall.redact_text(&refusal.message).text;
     let message = escape::line(escape::truncate(&masked, MAX_MESSAGE_CHARS)).into_owned();
     let required = refusal.data.as_ref().and_then(|data| data.get("requiredCapabilities"));
-    let data = required
-        .map(|required| json!({ "requiredCapabilities": firewall.redact_value(required).0 }));
-    Err(RpcError { data, ..RpcError::new(code::MISSING_CAPABILITY, message) })
+    let error = RpcError::new(code::MISSING_CAPABILITY, message);
+    Err(match required {
+        None => error,
+        Some(required) => {
+            let required = firewall.redact_value(required).0;
+            error.with_data(json!({ "requiredCapabilities": required }))
+        }
+    })
 }
 
 /// A refusal or failure as a JSON-RPC error. Its data is what a tool call would return as its
@@ -109,7 +114,7 @@ fn error_from_reply(reply: Reply, era: Era) -> RpcError {
         (true, Era::Modern) => code::INVALID_PARAMS,
         (false, _) => code::REFUSED,
     };
-    RpcError { data: Some(body), ..RpcError::new(code, message) }
+    RpcError::new(code, message).with_data(body)
 }
 
 /// Records a request for an unknown feature, as for an unknown tool.

@@ -83,23 +83,9 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
     let principal = policy
         .principal(&config.principal)
         .ok_or_else(|| ServeError::Principal { id: config.principal.clone() })?;
-    let open_options = OpenOptions {
-        random: Arc::clone(&random),
-        clock: Arc::clone(&clock),
-        holder: format!("the gateway of {}", config.file.display()),
-        ..OpenOptions::default()
-    };
     make_folders(config)?;
-    let ledger = Arc::new(SqliteLedger::open(&config.store_path, open_options)?);
+    let ledger = Arc::new(open_ledger(config, &clock, &random)?);
     let open_report = ledger.open_report();
-    if open_report.torn_bytes > 0 {
-        tracing::warn!(
-            "{} ended in {} bytes of an unfinished commit; they were cut off, {} events are there",
-            config.store_path.display(),
-            open_report.torn_bytes,
-            open_report.events
-        );
-    }
     // A missing index only makes searches of the log slower.
     let index_updater = IndexUpdater::start(ledger.path()).ok();
     let publisher = open_publisher(
@@ -109,21 +95,7 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         PublisherPorts { clock: &clock, random: &random },
     )?;
     let pruning = config.log.retention.clone().map(|rules| (Arc::clone(&ledger), rules));
-    let session = config.session_budget.clone();
-    let handles = HandleBudget::default()
-        .with_max_total_bytes(MAX_HANDLE_BYTES)
-        .map_err(weaver_agent_kernel::KernelError::from)?;
-    let settings = Settings {
-        human_channel: false,
-        session,
-        handles,
-        placeholders: config.placeholders,
-        view_mode: ResponseMode::Auto,
-        frame_budget: frame_budget(config),
-        // Some generators of schemas call an argument required although it has a default.
-        repairs: Repairs { fill: true, ..Repairs::none() },
-        ..Settings::default()
-    };
+    let settings = kernel_settings(config)?;
     let accepted = policy.high_water_batch(&settings.tenant, ledger.as_ref())?;
     ledger.commit(accepted).wait()?;
     let registry = Arc::new(Registry::new());
@@ -168,6 +140,48 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         telemetry,
         exporter,
         pruning,
+    })
+}
+
+/// Opens the ledger, and reports what was cut off at its end.
+fn open_ledger(
+    config: &Config,
+    clock: &Arc<dyn Clock>,
+    random: &Arc<dyn Random>,
+) -> Result<SqliteLedger, ServeError> {
+    let options = OpenOptions {
+        random: Arc::clone(random),
+        clock: Arc::clone(clock),
+        holder: format!("the gateway of {}", config.file.display()),
+        ..OpenOptions::default()
+    };
+    let ledger = SqliteLedger::open(&config.store_path, options)?;
+    let report = ledger.open_report();
+    if report.torn_bytes > 0 {
+        tracing::warn!(
+            "{} ended in {} bytes of an unfinished commit; they were cut off, {} events are there",
+            config.store_path.display(),
+            report.torn_bytes,
+            report.events
+        );
+    }
+    Ok(ledger)
+}
+
+fn kernel_settings(config: &Config) -> Result<Settings, ServeError> {
+    let handles = HandleBudget::default()
+        .with_max_total_bytes(MAX_HANDLE_BYTES)
+        .map_err(weaver_agent_kernel::KernelError::from)?;
+    Ok(Settings {
+        human_channel: false,
+        session: config.session_budget.clone(),
+        handles,
+        placeholders: config.placeholders,
+        view_mode: ResponseMode::Auto,
+        frame_budget: frame_budget(config),
+        // Some generators of schemas call an argument required although it has a default.
+        repairs: Repairs { fill: true, ..Repairs::none() },
+        ..Settings::default()
     })
 }
 

@@ -74,7 +74,7 @@ impl InboxFile {
 pub(crate) fn poll(folder: &Path, pending: &BTreeSet<String>) -> io::Result<Vec<InboxFile>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        is_other_file => is_other_file?,
+        entries => entries?,
     };
     let paths = entries
         .take(MAX_ENTRIES)
@@ -126,8 +126,8 @@ impl InboxEntry {
         let metadata = path.symlink_metadata().ok();
         let modified = metadata.and_then(|metadata| metadata.modified().ok());
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let metadata = stem.rsplit_once('-').map_or(stem, |(metadata, _)| metadata);
-        let request = pending.get(metadata).cloned();
+        let request_id = stem.rsplit_once('-').map_or(stem, |(request_id, _)| request_id);
+        let request = pending.get(request_id).cloned();
         Self { path, modified, request }
     }
 }

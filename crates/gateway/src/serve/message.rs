@@ -1,6 +1,7 @@
 //! JSON-RPC messages: strict classification of a client's lines, and the lines sent to it.
 
 use serde_json::{Map, Value, json};
+pub(crate) use weaver_drivers::mcp::RpcError;
 use weaver_types::canonical::{self, Profile};
 
 /// JSON-RPC error codes.
@@ -10,11 +11,15 @@ pub(crate) mod code {
     pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
     pub(crate) const INVALID_PARAMS: i64 = -32602;
     pub(crate) const INTERNAL: i64 = -32603;
+    /// There is no such session (Streamable HTTP).
+    pub(crate) const UNKNOWN_SESSION: i64 = -32001;
     /// An unknown resource (legacy era; the modern one uses [`INVALID_PARAMS`]).
     pub(crate) const RESOURCE_NOT_FOUND: i64 = -32002;
     /// The policy refused the call, or it failed: `data` has the verdict, the reason and the
     /// message. The number is from the range that JSON-RPC leaves to implementations.
     pub(crate) const REFUSED: i64 = -32010;
+    /// A header contradicts the body (2026-07-28).
+    pub(crate) const HEADER_MISMATCH: i64 = -32020;
     /// The client lacks a capability that the request needs (2026-07-28).
     pub(crate) const MISSING_CAPABILITY: i64 = -32021;
     /// The protocol version of the request is not supported (2026-07-28).
@@ -47,7 +52,7 @@ pub(crate) fn cut_off_outcome(method: &str) -> Result<Value, RpcError> {
 /// The error in place of such a result, where a request is answered with an error.
 fn outcome_unknown_error() -> RpcError {
     let error = RpcError::new(code::REFUSED, OUTCOME_UNKNOWN);
-    RpcError { data: Some(outcome_unknown_body()), ..error }
+    error.with_data(outcome_unknown_body())
 }
 
 /// Whether a result may contain what a server said. A refusal does not. Its verdict is in our own
@@ -77,29 +82,6 @@ fn outcome_unknown_body() -> Value {
 /// The `_meta` key that names the stream of a notification.
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// A JSON-RPC error.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RpcError {
-    pub(crate) code: i64,
-    pub(crate) message: String,
-    pub(crate) data: Option<Value>,
-}
-
-impl RpcError {
-    pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None }
-    }
-
-    /// The error as JSON-RPC has it.
-    pub(crate) fn to_json(&self) -> Value {
-        let mut body = json!({ "code": self.code, "message": self.message });
-        if let (Some(data), Some(body)) = (&self.data, body.as_object_mut()) {
-            body.insert("data".to_owned(), data.clone());
-        }
-        body
-    }
-}
-
 /// A request of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Request {
@@ -122,7 +104,7 @@ pub(crate) enum ClientMessage {
     /// The client's answer to a request of ours.
     Response {
         id: Value,
-        answer: Result<Value, weaver_drivers::mcp::RpcError>,
+        answer: Result<Value, RpcError>,
     },
     /// Not acceptable; the error is sent under this id.
     Malformed {
@@ -242,8 +224,7 @@ pub(crate) fn tool_arguments(given: Option<Value>) -> Value {
 }
 
 /// Parses the client's answer to a request of ours.
-fn parse_answer(mut message: Map<String, Value>) -> Result<Value, weaver_drivers::mcp::RpcError> {
-    use weaver_drivers::mcp::RpcError;
+fn parse_answer(mut message: Map<String, Value>) -> Result<Value, RpcError> {
     match (message.remove("result"), message.remove("error")) {
         (Some(result), None) => Ok(result),
         (_, error) => {

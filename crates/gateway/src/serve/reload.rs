@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde_json::json;
 use weaver_types::EventKind;
@@ -12,15 +12,13 @@ use super::error::ServeError;
 use super::event::fields;
 use super::gateway::Gateway;
 use crate::config;
+use crate::file_stamp::FileStamp;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the files must stay unchanged before they are read.
 const QUIET_TIME: Duration = Duration::from_millis(300);
 /// The most findings recorded for refused documents.
 const MAX_FINDINGS: usize = 16;
-
-/// Length and modification time of each file, to detect changes.
-type FileStamps = Vec<Option<(u64, SystemTime)>>;
 
 /// Watches the documents for as long as the gateway serves.
 pub(crate) async fn watch(gateway: Arc<Gateway>) {
@@ -47,14 +45,10 @@ pub(crate) async fn watch(gateway: Arc<Gateway>) {
     }
 }
 
-fn file_stamps(folder: &Path) -> FileStamps {
+fn file_stamps(folder: &Path) -> Vec<Option<FileStamp>> {
     let kinds = [DocumentKind::Policy, DocumentKind::Contracts, DocumentKind::Keys];
     let names = kinds.iter().flat_map(|kind| [format!("{kind}.toml"), format!("{kind}.toml.sig")]);
-    let stamp = |name: String| {
-        let metadata = std::fs::metadata(folder.join(name)).ok()?;
-        Some((metadata.len(), metadata.modified().ok()?))
-    };
-    names.map(stamp).collect()
+    names.map(|name| FileStamp::at(&folder.join(name))).collect()
 }
 
 /// Puts the documents on disk into force, or records why they were refused.

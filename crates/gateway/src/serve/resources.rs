@@ -123,7 +123,7 @@ pub(crate) async fn not_found_error(client: &Client, uri: &str, era: Era) -> Rpc
     let partly_listed = partly_listed.filter(|server| client.may_see_server(server));
     let away: BTreeSet<UpstreamName> = missing.chain(partly_listed).collect();
     problem.push_str(&name_suggestion::unavailable_note(&away));
-    RpcError { data: Some(json!({ "uri": excerpt(uri) })), ..RpcError::new(code, problem) }
+    RpcError::new(code, problem).with_data(json!({ "uri": excerpt(uri) }))
 }
 
 /// The servers whose resources the client may see.

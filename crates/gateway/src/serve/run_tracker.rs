@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 use weaver_agent_kernel::{Caller, EnteredRun, Kernel, RunEndReason, RunFault};
-use weaver_types::ledger::{Batch, Durability, Record, RecordKey, RecordWrite};
+use weaver_types::ledger::{Batch, Durability, RecordWrite};
 use weaver_types::{Clock, Principal, Random, RunContext, RunId, RunSettings, Timestamp};
 
 use super::client_process::ClientKey;
@@ -33,8 +33,6 @@ struct ActiveRun {
     run: RunContext,
     last_used: Timestamp,
     last_written: Timestamp,
-    /// Taken over from a record of version 1, which is deleted when the run is written.
-    from_version_1: bool,
     /// The log has no event yet that the client entered the run.
     needs_entry_event: bool,
 }
@@ -144,12 +142,7 @@ impl RunTracker {
         let is_write_due = now.since(active.last_written) >= self.factory.idle_limit / 16;
         if is_write_due || active.last_written == Timestamp::default() {
             self.write(kernel, &active, idle_run.as_deref()).await?;
-            active = ActiveRun {
-                last_written: now,
-                from_version_1: false,
-                needs_entry_event: false,
-                ..active
-            };
+            active = ActiveRun { last_written: now, needs_entry_event: false, ..active };
         }
         let run = active.run.clone();
         *current = Some(active);
@@ -247,13 +240,9 @@ impl RunTracker {
             // A record that was only read is not kept: keeping it would count as a use of that run.
             return Ok(false);
         }
-        let next = ActiveRun {
-            last_written: now,
-            from_version_1: active.from_version_1,
-            ..self.begin(now)?
-        };
+        let next = ActiveRun { last_written: now, ..self.begin(now)? };
         self.write(kernel, &next, None).await?;
-        *current = Some(ActiveRun { from_version_1: false, needs_entry_event: false, ..next });
+        *current = Some(ActiveRun { needs_entry_event: false, ..next });
         Ok(true)
     }
 
@@ -266,13 +255,7 @@ impl RunTracker {
             run.settings.metadata.insert("http_client".to_owned(), name.into());
         }
         let last_written = Timestamp::default();
-        Ok(ActiveRun {
-            run,
-            last_used: now,
-            last_written,
-            from_version_1: false,
-            needs_entry_event: true,
-        })
+        Ok(ActiveRun { run, last_used: now, last_written, needs_entry_event: true })
     }
 
     /// The run to continue, and a run that ended by idle time. The log decides which run the client
@@ -286,34 +269,25 @@ impl RunTracker {
         let mut active = self.begin(now)?;
         let ledger = kernel.ledger();
         let key = CurrentRun::key(&self.principal.tenant, &self.principal.id, &self.client);
-        let key_v1 = CurrentRun::key_v1(&self.principal.tenant, &self.principal.id);
-        let read = |key: &RecordKey, record: Record| CurrentRun::from_bytes(&key.id, &record.value);
-        let own_record = ledger.read(&key)?.map(|record| read(&key, record)).transpose()?;
-        // A version 1 record is one run for all clients of the principal. The first client without
-        // a record of its own takes it over: with a new run, an upgrade would remove the taint.
-        let version_1_record =
-            ledger.read(&key_v1)?.map(|record| read(&key_v1, record)).transpose()?;
+        let record =
+            ledger.read(&key)?.map(|read| CurrentRun::from_bytes(&read.value)).transpose()?;
         let entered = kernel.entered_run(&key.id)?;
-        let is_recorded = |entered: &EnteredRun| {
-            own_record.as_ref().is_some_and(|own_record| own_record.run == entered.run)
-        };
+        let is_recorded =
+            |entered: &EnteredRun| record.as_ref().is_some_and(|record| record.run == entered.run);
         let (logged, recorded) = (entered.is_some(), entered.as_ref().is_some_and(is_recorded));
         let stored = match entered {
             // The record alone could be removed, changed or dated back to start a clean run.
             Some(entered) if recorded => {
-                own_record.map(|own_record| own_record.with_last_use_at_least(entered.last_event))
+                record.map(|record| record.with_last_use_at_least(entered.last_event))
             }
             Some(entered) => Some(CurrentRun {
                 principal: self.principal.id.clone(),
-                client: Some(self.client.clone()),
+                client: self.client.clone(),
                 run: entered.run,
                 trace_id: active.run.trace_id.clone(),
                 last_used: entered.last_event,
             }),
-            None => {
-                active.from_version_1 = own_record.is_none() && version_1_record.is_some();
-                own_record.or(version_1_record)
-            }
+            None => record,
         };
         let Some(stored) = stored else { return Ok((active, None)) };
         let run = stored.to_context(&active.run);
@@ -339,21 +313,14 @@ impl RunTracker {
     ) -> Result<(), ServeError> {
         let record = CurrentRun {
             principal: self.principal.id.clone(),
-            client: None,
+            client: self.client.clone(),
             run: active.run.run_id.clone(),
             trace_id: active.run.trace_id.clone(),
             last_used: active.last_used,
         };
         let key = CurrentRun::key(&self.principal.tenant, &self.principal.id, &self.client);
         let mut batch = Batch::new(Durability::Os);
-        batch.put.push(RecordWrite {
-            key,
-            value: record.into_bytes(&self.client)?,
-            expires_at: None,
-        });
-        if active.from_version_1 {
-            batch.delete.push(CurrentRun::key_v1(&self.principal.tenant, &self.principal.id));
-        }
+        batch.put.push(RecordWrite { key, value: record.into_bytes()?, expires_at: None });
         if active.needs_entry_event {
             let client = CurrentRun::record_id(&self.principal.id, &self.client);
             batch.events.push(kernel.run_entry_event(&client, &active.run.run_id)?);

@@ -49,11 +49,11 @@ impl Runs {
     pub(crate) async fn end_stale(&self, kernel: &Kernel) -> Result<(), ServeError> {
         let (processes, now) = (ProcessTable::default(), self.factory.clock.now());
         self.update_records(kernel, |stored| {
-            let is_gone = stored.client.as_ref().is_some_and(|client| match client {
+            let is_gone = match &stored.client {
                 ClientKey::Process(process) => processes.has_exited(process),
                 ClientKey::Gateway(_) => true,
                 ClientKey::Token(_) => false,
-            });
+            };
             match (is_gone, self.factory.is_stored_run_expired(stored.last_used, now)) {
                 (true, _) => RecordAction::EndRun(RunEndReason::ClientGone),
                 (false, true) => RecordAction::EndRun(RunEndReason::Idle),
@@ -76,7 +76,7 @@ impl Runs {
         if !cannot_return(&client) || self.has_tracker(&client) {
             return Ok(());
         }
-        self.update_records(kernel, |stored| match stored.client.as_ref() == Some(&client) {
+        self.update_records(kernel, |stored| match stored.client == client {
             true => RecordAction::EndRun(RunEndReason::ClientGone),
             false => RecordAction::Keep,
         })
@@ -107,9 +107,9 @@ impl Runs {
         if gone.is_empty() {
             return Ok(());
         }
-        self.update_records(kernel, |stored| match &stored.client {
-            Some(client) if gone.contains(client) => RecordAction::EndRun(RunEndReason::ClientGone),
-            _ => RecordAction::Keep,
+        self.update_records(kernel, |stored| match gone.contains(&stored.client) {
+            true => RecordAction::EndRun(RunEndReason::ClientGone),
+            false => RecordAction::Keep,
         })
         .await
     }
@@ -133,8 +133,7 @@ impl Runs {
         for tracker in self.connected_trackers() {
             runs.extend(tracker.run_id().await);
         }
-        let is_present =
-            |stored: &CurrentRun| stored.client.as_ref().is_some_and(|one| !cannot_return(one));
+        let is_present = |stored: &CurrentRun| !cannot_return(&stored.client);
         let stored = self.stored_runs(kernel)?.into_iter().map(|(_, stored)| stored);
         runs.extend(stored.filter(is_present).map(|stored| stored.run));
         Ok(runs)
@@ -204,7 +203,7 @@ impl Runs {
             let Some((last, _)) = page.last() else { break };
             after = Some(last.clone());
             let read = |(id, record): (String, Record)| {
-                CurrentRun::from_bytes(&id, &record.value).ok().map(|stored| (id, stored))
+                CurrentRun::from_bytes(&record.value).ok().map(|stored| (id, stored))
             };
             all.extend(page.into_iter().filter_map(read));
         }

@@ -1,5 +1,6 @@
 //! A running gateway, independent of its clients and their transport.
 
+mod ledger_probe;
 mod measurements;
 mod message_session;
 mod open_sessions;
@@ -14,7 +15,6 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weaver_policy::{PolicySet, TokenIdentity};
-use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey, RecordWrite};
 use weaver_types::{EventKind, PrincipalId, Timestamp};
 
 use super::client::{Client, ClientScope};
@@ -30,7 +30,7 @@ use super::message;
 use super::notice_forwarder::NoticeForwarder;
 use super::requests::Requests;
 use super::stream_session::StreamSession;
-use super::{ServeOptions, approvals, protected_file_watch, reload, server_requests};
+use super::{ServeOptions, approvals, protected_file_watch, reload, run_watch, server_requests};
 #[cfg(unix)]
 use crate::client_journal::ClientJournal;
 #[cfg(unix)]
@@ -38,6 +38,7 @@ use crate::client_registry::ClientRegistry;
 use crate::config::{ClientProfile, Config};
 use crate::publish::{self, CheckpointPublisher, PublisherTask};
 use crate::telemetry::{self, ExporterTask, Measurements, Telemetry};
+pub(crate) use ledger_probe::LedgerProbeError;
 pub use message_session::MessageSession;
 use message_session::SessionNotices;
 use open_sessions::{OpenSession, OpenSessions};
@@ -48,15 +49,10 @@ pub use status::{ServerStatus, SessionStatus, UpstreamStatus};
 const ENDING_GRACE: Duration = Duration::from_millis(800);
 /// How long requests may still wait for a starting server after the only client has gone.
 const STARTUP_GRACE: Duration = Duration::from_millis(700);
-/// The interval of checks for runs whose clients are gone.
-const RUN_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// The most queued lines in answer to one message, for a slow reader.
 const MAX_QUEUED_LINES: usize = 64;
 /// The time limit for recording the ends of calls and writing the last answers.
 const LAST_WRITES_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long the ledger may take to answer a probe.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The method of the notification that tells a client's shim that the gateway is about to end.
 pub const DRAINING_METHOD: &str = "notifications/weaver/draining";
@@ -69,17 +65,6 @@ pub enum AfterShutdown {
     Restarting,
     /// Nothing, until somebody starts one.
     Stopped,
-}
-
-/// Why the ledger accepts no writes.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum LedgerProbeError {
-    /// It refused the write.
-    #[error("{0}")]
-    Refused(#[source] LedgerError),
-    /// It did not answer in time.
-    #[error("the ledger has not answered within {} seconds", PROBE_TIMEOUT.as_secs())]
-    Silent,
 }
 
 /// A running gateway.
@@ -140,7 +125,7 @@ impl Server {
             tokio::spawn(approvals::watch(Arc::clone(&gateway))),
             tokio::spawn(reload::watch(Arc::clone(&gateway))),
             tokio::spawn(protected_file_watch::watch(Arc::clone(&gateway))),
-            tokio::spawn(watch_runs(Arc::clone(&gateway))),
+            tokio::spawn(run_watch::watch(Arc::clone(&gateway))),
             tokio::spawn(server_requests::serve(Arc::clone(&gateway))),
             tokio::spawn(server_requests::forward_roots_changes(Arc::clone(&gateway))),
         ];
@@ -150,7 +135,8 @@ impl Server {
         let exporter = exporter.map(|exporter| {
             let (seen, open) = (Arc::clone(&gateway), Arc::clone(&sessions));
             let gather = move || {
-                let (status, measured) = (status(&seen, &open), measurements::measure(&seen));
+                let (status, measured) =
+                    (ServerStatus::of(&seen, &open), measurements::measure(&seen));
                 telemetry::gather(&seen.telemetry, &status, &measured)
             };
             exporter.start(Arc::clone(&gateway.telemetry), Box::new(gather))
@@ -253,7 +239,7 @@ impl Server {
         let number = self.sessions.begin(OpenSession {
             requests: Arc::downgrade(&session.requests),
             announcements: Some(session.announcements()),
-            status: status_of(owner, &client)?,
+            status: SessionStatus::of(owner, &client)?,
         });
         let ended = session.read(reader, stopped).await;
         session.requests.stop_waiting();
@@ -281,7 +267,7 @@ impl Server {
         let number = self.sessions.begin(OpenSession {
             requests: Arc::downgrade(&requests),
             announcements: None,
-            status: status_of(owner, &client)?,
+            status: SessionStatus::of(owner, &client)?,
         });
         let server = Arc::clone(self);
         Ok(MessageSession { server, client, requests, number, forwarder, notices, _outbox: outbox })
@@ -321,7 +307,7 @@ impl Server {
     /// The status for operators.
     #[must_use]
     pub fn status(&self) -> ServerStatus {
-        status(&self.gateway, &self.sessions)
+        ServerStatus::of(&self.gateway, &self.sessions)
     }
 
     /// What is measured for the metrics.
@@ -343,18 +329,12 @@ impl Server {
         event::record(&self.gateway.kernel, EventKind::GatewayEnded, fields).await;
     }
 
-    /// Checks whether the ledger accepts writes. A small record is written, because reads succeed
-    /// on a full disk too, and an empty batch may write nothing.
+    /// Checks whether the ledger accepts writes.
     ///
     /// # Errors
     /// [`LedgerProbeError`], when it does not.
     pub(crate) async fn probe_ledger(&self) -> Result<(), LedgerProbeError> {
-        let key = RecordKey::new(self.gateway.tenant.clone(), Namespace::Probe, "ready");
-        let mut batch = Batch::new(Durability::Os);
-        batch.put.push(RecordWrite { key, value: b"{\"v\":1}".to_vec(), expires_at: None });
-        let ticket = self.gateway.kernel.ledger().commit(batch);
-        let answer = tokio::time::timeout(PROBE_TIMEOUT, ticket).await;
-        answer.map_err(|_| LedgerProbeError::Silent)?.map(drop).map_err(LedgerProbeError::Refused)
+        ledger_probe::probe(&self.gateway).await
     }
 
     /// The metrics and traces.
@@ -377,52 +357,6 @@ impl Server {
         if let Some(exporter) = exporter {
             exporter.end().await;
         }
-    }
-}
-
-fn status(gateway: &Gateway, sessions: &OpenSessions) -> ServerStatus {
-    let sessions = sessions.all().into_iter().map(|session| SessionStatus {
-        requests: session.requests.upgrade().map_or(0, |requests| requests.in_flight()),
-        ..session.status
-    });
-    let servers = gateway.upstreams.servers();
-    let servers =
-        servers.map(|upstream| (upstream.name.to_string(), UpstreamStatus::of(gateway, upstream)));
-    let policy = gateway.kernel.policy();
-    let documents = policy.versions().iter();
-    let documents = documents.map(|(kind, document)| (kind.to_string(), document.version));
-    ServerStatus {
-        sessions: sessions.collect(),
-        servers: servers.collect(),
-        held: gateway.kernel.open_requests().len(),
-        documents: documents.collect(),
-        refused_documents: gateway.refused_documents(),
-        refused_configuration: gateway.refused_configuration(),
-    }
-}
-
-fn status_of(owner: &SessionOwner, client: &Client) -> Result<SessionStatus, ServeError> {
-    Ok(SessionStatus {
-        label: owner.label.clone(),
-        principal: client.principal()?.id.clone(),
-        client: owner.client.display_text(),
-        requests: 0,
-    })
-}
-
-/// Ends the runs of clients that are gone, for as long as the gateway serves.
-async fn watch_runs(gateway: Arc<Gateway>) {
-    loop {
-        tokio::time::sleep(RUN_CHECK_INTERVAL).await;
-        if let Err(error) = gateway.runs.end_gone_clients(&gateway.kernel).await {
-            tracing::warn!(%error, "the ends of runs whose clients are gone were not recorded");
-        }
-        let noted = gateway.upstreams.connected_clients.run_clients.run_ids();
-        let mut runs = gateway.runs.current_run_ids().await;
-        // A client that watches something needs its instance, even in a run that was ended.
-        runs.extend(gateway.upstreams.connected_clients.watching_runs());
-        let runs = gateway.upstreams.connected_clients.run_clients.retain_current(&noted, runs);
-        gateway.upstreams.close_unused_instances(&runs).await;
     }
 }
 

@@ -14,6 +14,7 @@ use weaver_types::{Capability, CapabilityDraft, CapabilityId};
 
 use super::tool_proposal::{DEFAULT_TIMEOUT_MS, ProposalError, suspicions};
 use crate::config::UpstreamSettings;
+use crate::serve::code;
 
 const READ: &str = "resources/read";
 const GET_PROMPT: &str = "prompts/get";
@@ -131,7 +132,9 @@ impl ServerFeatures {
             match connection.list(fetch_list).await {
                 Ok(items) => (items, None),
                 // Many servers have resources but do not implement templates.
-                Err(McpError::Refused { error, .. }) if error.code == -32601 => (Vec::new(), None),
+                Err(McpError::Refused { error, .. }) if error.code == code::METHOD_NOT_FOUND => {
+                    (Vec::new(), None)
+                }
                 Err(error) => {
                     (Vec::new(), Some(format!("its {fetch_list} are not there: {error}")))
                 }

@@ -22,11 +22,11 @@ use super::gateway::Gateway;
 use super::server_events::{IncomingServerRequest, InstanceRef, ServerRequestOrigin};
 use super::server_feature::FeatureKind;
 use super::target_client::TargetClient;
+use crate::serve::code;
 use relay::{RelayRefusal, RelayedRequest};
 
 /// The protocol's error code for a request that a person, or whoever decides for them, rejected.
 const REJECTED: i64 = -1;
-const INVALID_PARAMS: i64 = -32602;
 /// The most roots that are passed on.
 const MAX_ROOTS: usize = 100;
 
@@ -125,7 +125,7 @@ fn error_for_refusal(refusal: RelayRefusal) -> RpcError {
     match refusal {
         // The reason is logged for the operator; the server must not learn about the policy.
         RelayRefusal::Policy => RpcError::new(REJECTED, "the request was rejected"),
-        RelayRefusal::Unanswered => RpcError::new(-32603, "nobody answered in time"),
+        RelayRefusal::Unanswered => RpcError::new(code::INTERNAL, "nobody answered in time"),
         RelayRefusal::Client(error) => RpcError::new(error.code, error.message),
     }
 }

@@ -238,7 +238,7 @@ fn refusal(decision: &Decision) -> RpcError {
         decision.detail()
     );
     let data = json!({ "verdict": decision.verdict(), "reason": decision.primary_reason(), "message": message });
-    RpcError { data: Some(data), ..RpcError::new(code::REFUSED, message) }
+    RpcError::new(code::REFUSED, message).with_data(data)
 }
 
 fn limit_error(problem: SubscriptionLimitError) -> RpcError {

@@ -11,6 +11,7 @@ use super::client_call::ClientCall;
 use super::client_link::{ClientLink, QuestionStream};
 use super::heartbeat;
 use super::lines::Outbox;
+use crate::serve::code;
 
 /// The time limit of a client's answer.
 const MAX_WAIT: Duration = Duration::from_secs(10 * 60);
@@ -93,7 +94,7 @@ impl TargetClient {
         let asking = tokio::time::timeout(MAX_WAIT, question);
         let message = "waiting for an answer of the client";
         let answer = heartbeat::during(asking, heartbeat::INTERVAL, &reporters, message).await;
-        answer.unwrap_or_else(|_| Err(RpcError::new(-32603, "nobody answered in time")))
+        answer.unwrap_or_else(|_| Err(RpcError::new(code::INTERNAL, "nobody answered in time")))
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn is_declared(params: &Map<String, Value>) -> bool {
 pub(crate) fn undeclared_error() -> RpcError {
     let required = json!({ "requiredCapabilities": { "extensions": { EXTENSION: {} } } });
     let problem = format!("the request does not declare the extension `{EXTENSION}`");
-    RpcError { data: Some(required), ..RpcError::new(code::MISSING_CAPABILITY, problem) }
+    RpcError::new(code::MISSING_CAPABILITY, problem).with_data(required)
 }
 
 /// A task that no session has yet, for a call that may take long.

@@ -214,7 +214,7 @@ fn lists_text(lists: &PatternLists) -> String {
 /// The reason of a rule for calls outside of their bounds; it says what would have been within.
 fn out_of_bounds_reason(write: &LocalWrite, folders: &[String]) -> String {
     let folders = match folders {
-        [rule_group] => format!("`{rule_group}`"),
+        [folder] => format!("`{folder}`"),
         [first, others @ ..] => format!("`{first}` or another of {} folders", others.len() + 1),
         [] => String::new(),
     };

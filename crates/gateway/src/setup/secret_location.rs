@@ -46,8 +46,8 @@ impl Selection {
     /// Stores the secrets in a keychain, and replaces references to their variables. An existing
     /// entry with another value is left alone, because it belongs to somebody else.
     ///
+    /// # Errors
     /// [`KeychainError`]; then selection and keychain are unchanged.
-    /// [`KeychainError`]; the selection and the keychain are then as they were.
     pub fn store_secrets_in(&mut self, keychain: &dyn Keychain) -> Result<(), KeychainError> {
         let mut entries = BTreeMap::new();
         let mut added = Vec::new();

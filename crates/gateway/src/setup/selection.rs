@@ -101,9 +101,9 @@ pub type ServerFolders = BTreeMap<String, Vec<String>>;
 /// Names that an existing gateway uses.
 #[derive(Debug, Clone, Default)]
 pub struct UsedNames {
-    /// Names of variables.
+    /// Names of servers.
     pub servers: BTreeSet<String>,
-    /// Of variables.
+    /// Names of variables.
     pub variables: BTreeSet<String>,
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 use weaver_types::Tenant;
-use weaver_types::ledger::{LedgerError, Namespace, Record, StoredEvent, TreeHead};
+use weaver_types::ledger::{LedgerError, Namespace, Record, RecordKey, StoredEvent, TreeHead};
 
 use super::source::SnapshotSource;
 use super::statement::enable_stable_query_plans;
@@ -116,6 +116,14 @@ impl Reader {
             .into_iter()
             .map(|name| Tenant::parse(name).map_err(error_mapping::damaged_error))
             .collect()
+    }
+
+    /// The record under a key; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`LedgerError`], when the file cannot be read.
+    pub fn record(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
+        self.snapshots.with(|db| rows::record(db, key)).map(|kept| kept.map(Record::from))
     }
 
     /// Records in the order of their ids, after `after`, at most `limit` and

@@ -6,7 +6,9 @@ use weaver_trace_store::entry::EventHeader;
 use weaver_trace_store::verify::verify;
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::Tenant;
-use weaver_types::ledger::{Batch, BlobStore, Durability, Ledger, LedgerError, Namespace};
+use weaver_types::ledger::{
+    Batch, BlobStore, Durability, Ledger, LedgerError, Namespace, RecordKey,
+};
 
 use crate::support::{event, fill, key, numbered, open};
 
@@ -106,8 +108,13 @@ fn a_reader_follows_the_log_while_it_grows() {
         assert!(verify(&reader, Some(&head)).is_ok());
     }
     writer.join().unwrap().unwrap();
-    let records = reader.records(&Tenant::default(), Namespace::TokenUse, None, 10).unwrap();
+    let mut records = reader.records(&Tenant::default(), Namespace::TokenUse, None, 10).unwrap();
     assert_eq!(records.len(), 1);
+    let (id, record) = records.remove(0);
+    let read = |id: &str| {
+        reader.record(&RecordKey::new(Tenant::default(), Namespace::TokenUse, id)).unwrap()
+    };
+    assert_eq!((read(&id), read("another")), (Some(record), None));
 }
 
 #[test]

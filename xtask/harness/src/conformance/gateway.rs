@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -84,9 +84,4 @@ pub fn wait_for(port: u16) -> Result<()> {
         std::thread::sleep(Duration::from_millis(50));
     }
     bail!("nobody listens at port {port}")
-}
-
-/// The path of a built program.
-pub fn built_program(target: &Path, name: &str) -> PathBuf {
-    target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }

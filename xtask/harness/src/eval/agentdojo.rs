@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use xshell::Shell;
 
+use super::CorpusArg;
 use corpus::Corpus;
 use report::{Results, Variant};
 use weaver::Weaver;
@@ -28,9 +29,8 @@ pub(super) const DOCUMENTS_FOLDER: &str = "examples/agentdojo";
 /// Options of `eval agentdojo`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder of the corpus.
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    corpus: CorpusArg,
     /// Contracts instead of the reviewed ones; `weaver contracts propose` adds what they do not
     /// cover.
     #[arg(long, value_name = "FILE")]
@@ -61,10 +61,7 @@ pub struct Args {
 /// # Errors
 /// If the corpus is missing; says what is needed.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
-    let Some(data) = &args.data else { bail!("{CORPUS_HELP}") };
-    if !data.is_dir() {
-        bail!("{} is not a folder: {CORPUS_HELP}", data.display());
-    }
+    let data = args.corpus.folder(CORPUS_HELP)?;
     let corpus = Corpus::read(data, args.suite.as_deref()).context(CORPUS_HELP)?;
     if corpus.suites.is_empty() {
         bail!("{} has no suites: {CORPUS_HELP}", data.display());

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use xshell::{Shell, cmd};
 
-use crate::{process, speed, workspace};
+use crate::{build, process, speed, workspace};
 use log::Log;
 
 /// The query for each log, which the benches of the peer use too.
@@ -53,10 +53,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let folder = target.join("eval").join("context");
     fs::create_dir_all(&folder)?;
     let maker = speed::compile_speed(sh, &target)?;
-    let weaver = match &args.weaver {
-        Some(program) => program.clone(),
-        None => build_weaver(sh, &target)?,
-    };
+    let weaver = build::find_weaver(sh, args.weaver.as_deref(), true)?;
     let (made, count) = (folder.join("made"), args.events.to_string());
     process::run(cmd!(sh, "{maker} workloads {made} {count}"))?;
     let mut logs = vec![Log::read(&made.join(format!("events_{count}.jsonl")))?];
@@ -87,12 +84,6 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         bail!("not kept:\n{}", broken.join("\n"));
     }
     Ok(())
-}
-
-fn build_weaver(sh: &Shell, target: &Path) -> Result<PathBuf> {
-    let what = ["build", "--release", "--package", "weaver-cli", "--bin", "weaver"];
-    process::run(process::cargo(sh).args(what))?;
-    Ok(target.join("release").join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))
 }
 
 fn read_logs(folder: &Path) -> Result<Vec<Log>> {

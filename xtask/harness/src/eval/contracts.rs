@@ -14,7 +14,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use xshell::Shell;
 
-use crate::{process, workspace};
+use super::CorpusArg;
+use crate::build;
 
 const CORPUS_HELP: &str = "the corpus is no part of the repository; `--data DIR` names a folder with \
     agentdojo/tools.json and labels.json, and catalogs as routing/NAME/tools.jsonl";
@@ -25,9 +26,8 @@ const KINDS: [&str; 6] = ["read", "write", "external_send", "payment", "credenti
 /// Options of `eval contracts`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder of the corpora.
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    corpus: CorpusArg,
     /// A built command to use, instead of building one in the release profile.
     #[arg(long, value_name = "FILE")]
     weaver: Option<PathBuf>,
@@ -38,13 +38,8 @@ pub struct Args {
 /// # Errors
 /// If the corpus is missing, or a proposal is too low.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
-    let Some(data) = args.data.as_ref().filter(|data| data.is_dir()) else {
-        bail!("{CORPUS_HELP}")
-    };
-    let weaver = match &args.weaver {
-        Some(weaver) => weaver.clone(),
-        None => build_weaver(sh)?,
-    };
+    let data = args.corpus.folder(CORPUS_HELP)?;
+    let weaver = build::find_weaver(sh, args.weaver.as_deref(), true)?;
     let low = score_agentdojo(data, &weaver)?.print("agentdojo");
     for folder in fs::read_dir(data.join("routing")).context(CORPUS_HELP)? {
         let folder = folder?;
@@ -58,13 +53,6 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         bail!("{low} proposals are too low");
     }
     Ok(())
-}
-
-fn build_weaver(sh: &Shell) -> Result<PathBuf> {
-    let build = ["build", "--release", "--package", "weaver-cli", "--bin", "weaver"];
-    process::run(process::cargo(sh).args(build))?;
-    let target = workspace::metadata()?.target_directory.into_std_path_buf();
-    Ok(target.join("release").join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// How proposals compare with labels.

@@ -5,10 +5,11 @@ mod report;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
+use super::CorpusArg;
 use crate::{process, workspace};
 
 const CORPUS_HELP: &str = "the corpus is no part of the repository; `--data DIR` names a folder of sets, \
@@ -19,15 +20,13 @@ const CORPUS_HELP: &str = "the corpus is no part of the repository; `--data DIR`
 /// Options of `eval routing`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder of the sets, or of one set.
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    corpus: CorpusArg,
     /// Only this set; may be given several times.
     #[arg(long, value_name = "NAME")]
     set: Vec<String>,
     /// At most this many examples per tool, if the set has some; may be given several times.
-    /// Without
-    /// it 5 and 30 are tried.
+    /// Without it 5 and 30 are tried.
     #[arg(long, value_name = "N")]
     examples: Vec<usize>,
     /// Leave out the runs with the table of word vectors.
@@ -43,10 +42,7 @@ pub struct Args {
 /// # Errors
 /// If the corpus is missing; says what is needed.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
-    let Some(data) = &args.data else { bail!("{CORPUS_HELP}") };
-    if !data.is_dir() {
-        bail!("{} is not a folder: {CORPUS_HELP}", data.display());
-    }
+    let data = args.corpus.folder(CORPUS_HELP)?;
     let program = build_routing_program(sh)?;
     let sets = args.set.iter().flat_map(|set| ["--set".to_owned(), set.clone()]);
     let counts = args.examples.iter().flat_map(|n| ["--examples".to_owned(), n.to_string()]);
@@ -70,5 +66,5 @@ pub fn build_routing_program(sh: &Shell) -> Result<PathBuf> {
     let package = ["--package", "weaver-benches", "--bin", "routing"];
     let features = ["--no-default-features", "--features", "routing"];
     process::run(process::cargo(sh).args(["build", "--release"]).args(package).args(features))?;
-    Ok(target.join("release").join(format!("routing{}", std::env::consts::EXE_SUFFIX)))
+    Ok(crate::build::program(&target.join("release"), "routing"))
 }

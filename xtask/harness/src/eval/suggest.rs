@@ -9,10 +9,11 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use xshell::Shell;
 
+use super::CorpusArg;
 use super::agentdojo::corpus::{Corpus, Suite};
 use super::agentdojo::scenario::before_attack;
 use super::agentdojo::weaver::{Answer, Answers, Setting, Weaver};
@@ -30,9 +31,8 @@ const ENFORCE_POLICY: &str = "kind = \"policy\"\nformat = 1\nid = \"suggested\"\
 /// Options of `eval suggest`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder of the corpus.
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    corpus: CorpusArg,
     /// A built command to use, instead of building one in the release profile.
     #[arg(long, value_name = "FILE")]
     weaver: Option<PathBuf>,
@@ -94,9 +94,7 @@ impl Coverage {
 /// # Errors
 /// If too few calls are covered or an attack gets through, and if the corpus is missing.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
-    let Some(data) = args.data.as_ref().filter(|data| data.is_dir()) else {
-        bail!("{CORPUS_HELP}")
-    };
+    let data = args.corpus.folder(CORPUS_HELP)?;
     let corpus = Corpus::read(data, args.suite.as_deref()).context(CORPUS_HELP)?;
     let weaver = Weaver::find(sh, args.weaver.clone())?;
     let shipped = sh.current_dir().join(DOCUMENTS_FOLDER);

@@ -35,7 +35,7 @@ use crate::counterparts::cache::Cache;
 use crate::counterparts::registries;
 use crate::counterparts::trust::{Documents, Trust};
 use crate::install::{InstallOutcome, MissingProgram};
-use crate::{process, workspace};
+use crate::{build, workspace};
 
 /// Options of `eval work`.
 #[derive(clap::Args)]
@@ -137,10 +137,7 @@ pub(super) struct TestBed {
 impl TestBed {
     fn set_up(sh: &Shell, weaver: Option<&Path>) -> Result<Self> {
         let target = workspace::metadata()?.target_directory.into_std_path_buf();
-        let weaver = match weaver {
-            Some(file) => file.canonicalize().with_context(|| format!("no {}", file.display()))?,
-            None => build_weaver(sh, &target)?,
-        };
+        let weaver = build::find_weaver(sh, weaver, false)?;
         let run = target.join("work-eval").join("run");
         let cache = Cache::open(&target, &workspace::root()?, &run)?;
         for installed in
@@ -175,15 +172,10 @@ fn select_tasks(names: &[String]) -> Result<Vec<Task>> {
     Ok(all.into_iter().filter(wanted).collect())
 }
 
-fn build_weaver(sh: &Shell, target: &Path) -> Result<PathBuf> {
-    process::run(process::cargo(sh).args(["build", "-p", "weaver-cli", "--bin", "weaver"]))?;
-    Ok(target.join("debug").join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))
-}
-
 fn ensure_installed(installed: &InstallOutcome) -> Result<()> {
-    match installed.missing() {
-        None => Ok(()),
-        Some(MissingProgram::OutOfReach(reason) | MissingProgram::Broken(reason)) => {
+    match installed {
+        Ok(()) => Ok(()),
+        Err(MissingProgram::OutOfReach(reason) | MissingProgram::Broken(reason)) => {
             bail!("the servers cannot be installed, so nothing can be measured: {reason}")
         }
     }

@@ -46,9 +46,7 @@ impl Client {
             Tool::Mcporter => Mcporter::new(cache, serve, folder).map(Self::Mcporter),
             Tool::PythonSdk => Self::session(Self::python(cache), client.era.name(), serve, folder),
             Tool::TypeScriptSdk => {
-                let mut node = cache.command(cache.node());
-                node.arg(cache.script("session.mjs")).arg(cache.npm());
-                Self::session(node, client.era.name(), serve, folder)
+                Self::session(Self::node(cache), client.era.name(), serve, folder)
             }
         }
     }
@@ -62,6 +60,12 @@ impl Client {
         let mut python = cache.command(cache.python_program("python"));
         python.arg(cache.script("session.py"));
         python
+    }
+
+    fn node(cache: &Cache) -> Command {
+        let mut node = cache.command(cache.node());
+        node.arg(cache.script("session.mjs")).arg(cache.npm());
+        node
     }
 
     /// Starts the script of an SDK for the gateway.
@@ -81,11 +85,7 @@ impl Client {
     ) -> Result<Self> {
         let mut script = match client.tool {
             Tool::PythonSdk => Self::python(cache),
-            Tool::TypeScriptSdk => {
-                let mut node = cache.command(cache.node());
-                node.arg(cache.script("session.mjs")).arg(cache.npm());
-                node
-            }
+            Tool::TypeScriptSdk => Self::node(cache),
             Tool::Inspector | Tool::Mcporter => bail!("it is not driven over HTTP"),
         };
         script.env(http::TOKEN_VARIABLE, gateway.token.as_deref().unwrap_or_default());

@@ -22,8 +22,7 @@ const WEAVER_READS: &str = "we read what weaver-contracts writes";
 pub fn build_emitter(sh: &Shell, target: &Path) -> Result<PathBuf> {
     let name = "emit_contracts";
     process::run(process::cargo(sh).args(["build", "-p", "weaver-types", "--example", name]))?;
-    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    Ok(target.join("debug").join("examples").join(file))
+    Ok(crate::build::program(&target.join("debug/examples"), name))
 }
 
 /// Checks both directions.
@@ -32,9 +31,7 @@ pub fn check_both_directions(
     python: &InstallOutcome,
     emit: &Path,
 ) -> Result<Vec<(&'static str, Outcome)>, MissingProgram> {
-    if let Some(missing) = python.missing() {
-        return Err(missing);
-    }
+    python.clone()?;
     let outcome = |result: Result<()>| match result {
         Ok(()) => Outcome::Passed,
         Err(error) => Outcome::Failed(format!("{error:#}")),

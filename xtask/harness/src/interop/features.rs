@@ -5,7 +5,7 @@ mod peer;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -18,6 +18,7 @@ use super::plan::{Mode, Plan, Transport};
 use super::report::Outcome;
 use super::trial::TrialSetup;
 use crate::conformance::gateway::free_port;
+use crate::counterparts::gateway;
 
 const RESOURCE: &str = "demo://resource/dynamic/text/1";
 /// The text of the server's resource.
@@ -130,8 +131,7 @@ fn over_stdio(
         let file = site.folder.join("weaver.toml");
         let upstream = Upstream::Command { words: &server, env: &plan.server.env(&files) };
         fs::write(&file, config::config_text(setup.trust, plan, &upstream, None))?;
-        let words = [setup.weaver, Path::new("serve"), Path::new("--config"), &file];
-        words.map(|word| word.display().to_string()).to_vec()
+        gateway::serve_words(setup.weaver, &file)
     };
     let (program, arguments) = words.split_first().context("an empty command line")?;
     let mut command = setup.cache.command(program);
@@ -139,10 +139,7 @@ fn over_stdio(
     command.stderr(fs::File::create(site.folder.join("stderr.log"))?);
     let tried = attempt(&mut command);
     if site.route.mode.is_some() {
-        let mut stop = Command::new(setup.weaver);
-        stop.arg("stop").arg("--config").arg(site.folder.join("weaver.toml"));
-        // A daemon that has already exited is fine.
-        let _ = stop.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        gateway::stop(setup.weaver, &site.folder.join("weaver.toml"));
     }
     tried
 }

@@ -9,7 +9,7 @@ mod worker;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::time::{Duration, Instant};
@@ -23,6 +23,7 @@ use super::report::aligned;
 use super::server::Server;
 use crate::child;
 use crate::counterparts::cache::Cache;
+use crate::counterparts::gateway;
 use crate::counterparts::trust::Trust;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -95,10 +96,9 @@ pub fn run(
     let counting = counting.map(|word| word.display().to_string()).to_vec();
     let servers = [(server.name, server.command(cache, &files)), ("notes", counting)];
     fs::write(&config, config_text(trust, servers, instances))?;
-    let serve = [weaver, Path::new("serve"), Path::new("--config"), &config];
     let shared = TrialState {
         cache,
-        serve: serve.map(|word| word.display().to_string()).to_vec(),
+        serve: gateway::serve_words(weaver, &config),
         folder: &folder,
         answered: AtomicUsize::new(0),
         handles: Mutex::new(vec![None; clients]),
@@ -125,8 +125,8 @@ pub fn run(
     failures.extend(worked.iter().flat_map(|one| one.failures.iter().cloned()));
     let effects = fs::read_to_string(files.join("outbox.txt"))?;
     failures.extend(worked.iter().flat_map(|one| miscounted_calls(one, &effects)));
-    let stopped = stop_daemon(weaver, &config);
-    if let Err(error) = stopped.and_then(|()| verify_log(cache, weaver, &folder)) {
+    gateway::stop(weaver, &config);
+    if let Err(error) = gateway::verify_log(cache, weaver, &folder) {
         failures.push(format!("{error:#}"));
     }
     let runs = count_runs(cache, weaver, &folder)
@@ -255,20 +255,8 @@ fn miscounted_calls(worked: &ClientWork, effects: &str) -> Vec<String> {
     wrong
 }
 
-fn stop_daemon(weaver: &Path, config: &Path) -> Result<()> {
-    let mut stop = Command::new(weaver);
-    stop.arg("stop").arg("--config").arg(config).stdout(Stdio::null()).stderr(Stdio::null());
-    stop.status().map(drop).context("`weaver stop` does not start")
-}
-
 fn store_path(folder: &Path) -> PathBuf {
     folder.join(".weaver/ledger.db")
-}
-
-fn verify_log(cache: &Cache, weaver: &Path, folder: &Path) -> Result<()> {
-    let mut verify = cache.command(weaver);
-    verify.args(["trace", "verify", "--store"]).arg(store_path(folder));
-    child::run(&mut verify, "", TIMEOUT)?.succeeded("weaver trace verify").map(drop)
 }
 
 /// How many runs the log has.

@@ -23,7 +23,7 @@ impl Packages {
         };
         // The tap that observes both sides is a Python script without dependencies.
         let tapped = cache.python_program("python").exists();
-        let tap = if tapped { &InstallOutcome::Ready } else { &self.python };
-        [server, client, tap].into_iter().find_map(InstallOutcome::missing)
+        let tap = if tapped { &Ok(()) } else { &self.python };
+        [server, client, tap].into_iter().find_map(|installed| installed.clone().err())
     }
 }

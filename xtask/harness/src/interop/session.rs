@@ -70,7 +70,7 @@ impl Session {
     }
 }
 
-/// The lines of a stream, read on a separate thread.
+/// The lines of a stream that are not blank, read on a separate thread.
 pub fn spawn_line_reader(stdout: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (send, receive) = mpsc::sync_channel(16);
     thread::spawn(move || {
@@ -79,6 +79,7 @@ pub fn spawn_line_reader(stdout: impl Read + Send + 'static) -> mpsc::Receiver<S
             let mut line = String::new();
             match (&mut reader).take(MAX_LINE_BYTES).read_line(&mut line) {
                 Ok(0) | Err(_) => break,
+                Ok(_) if line.trim().is_empty() => {}
                 Ok(_) => {
                     if send.send(line).is_err() {
                         break;

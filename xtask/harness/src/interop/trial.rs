@@ -2,8 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -15,12 +13,11 @@ use super::plan::{Era, Mode, Plan, Transport};
 use super::report::{self, Outcome, Row};
 use super::server::Call;
 use super::tap;
-use crate::child;
 use crate::conformance::gateway::free_port;
 use crate::counterparts::cache::Cache;
+use crate::counterparts::gateway;
 use crate::counterparts::trust::Trust;
 
-const TIMEOUT: Duration = Duration::from_secs(60);
 const GATEWAY_TOOLS: [&str; 3] = ["tool_browse", "tool_execute", "tool_view"];
 
 /// What all trials share.
@@ -96,8 +93,7 @@ impl<'a> Trial<'a> {
             listening.insert(0, gateway);
             client
         } else {
-            let serve = [setup.weaver, Path::new("serve"), Path::new("--config"), &file];
-            let serve = serve.map(|word| word.display().to_string()).to_vec();
+            let serve = gateway::serve_words(setup.weaver, &file);
             let serve = tap::tapped_command(setup.cache, &folder.join("client.era"), false, serve);
             Client::start(setup.cache, plan.client, &serve, folder)?
         };
@@ -106,10 +102,7 @@ impl<'a> Trial<'a> {
 
     /// Stops the daemon that the client left running.
     fn stop(&self) {
-        let mut stop = Command::new(self.setup.weaver);
-        stop.arg("stop").arg("--config").arg(self.folder.join("weaver.toml"));
-        // A daemon that has already exited is fine.
-        let _ = stop.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        gateway::stop(self.setup.weaver, &self.folder.join("weaver.toml"));
     }
 
     fn step(&mut self, step: &str) -> Result<()> {
@@ -215,10 +208,7 @@ impl<'a> Trial<'a> {
     /// The client disconnects, and the remaining log verifies.
     fn log(&mut self) -> Result<()> {
         self.client.close()?;
-        let mut verify = self.setup.cache.command(self.setup.weaver);
-        verify.args(["trace", "verify", "--store"]).arg(self.folder.join(".weaver/ledger.db"));
-        child::run(&mut verify, "", TIMEOUT)?.succeeded("weaver trace verify")?;
-        Ok(())
+        gateway::verify_log(self.setup.cache, self.setup.weaver, &self.folder)
     }
 
     fn invoke(&mut self, call: &Call, mode: Option<&str>, is_error: bool) -> Result<Value> {

@@ -1,7 +1,5 @@
 //! The context compiler: our times compared with the peer's, and the targets.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 use super::line::{self, TargetResult, number, ratio};
@@ -34,12 +32,8 @@ pub fn json(ours: &Value, theirs: &Value) -> Value {
 
 /// For people.
 pub fn table(ours: &Value, theirs: &Value) -> String {
-    let mut out = String::from("processor time; one thread, cl100k_base, phase answer\n\n");
-    for (size, found) in ours.as_object().into_iter().flatten() {
-        let _ = writeln!(out, "{size:>8}  {found}");
-    }
-    let _ = writeln!(out, "{:>8}  {theirs}\n", "peer");
-    out + &line::text(&lines(ours, theirs))
+    line::table_of_sizes("processor time; one thread, cl100k_base, phase answer\n\n", ours, theirs)
+        + &line::text(&lines(ours, theirs))
 }
 
 #[cfg(test)]

@@ -76,6 +76,16 @@ pub fn ratio(of: Option<f64>, to: Option<f64>) -> Option<f64> {
     Some(of? / to?)
 }
 
+/// The figures for each size, below a heading, and those of the peer.
+pub fn table_of_sizes(heading: &str, ours: &Value, theirs: &Value) -> String {
+    let mut out = heading.to_owned();
+    for (size, found) in ours.as_object().into_iter().flatten() {
+        let _ = writeln!(out, "{size:>8}  {found}");
+    }
+    let _ = writeln!(out, "{:>8}  {theirs}\n", "peer");
+    out
+}
+
 /// For scripts.
 pub fn json(lines: &[TargetResult], ours: &Value, theirs: &Value) -> Value {
     let target: Vec<Value> = lines

@@ -1,4 +1,5 @@
 //! The built harness, run as a command.
 
-#[cfg(test)]
+#![cfg(test)]
+
 mod eval;

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use syn::UseTree;
+
 use super::SourceFile;
 use crate::tidy::rust_text::{code, is_ident, without_tests};
 
@@ -127,8 +129,12 @@ fn scan(code: &str) -> ScannedModule {
             let exported = is_exported(tokens.get(..at).unwrap_or_default());
             let end = tokens.iter().skip(at).position(|token| *token == ";");
             let end = end.map_or(tokens.len(), |offset| at + offset);
-            let mut tree = UseTree { tokens: tokens.get(at + 1..end).unwrap_or_default(), at: 0 };
-            for import in tree.read(&[]) {
+            let declared = tokens.get(at + 1..end).unwrap_or_default().join(" ");
+            let mut imports = Vec::new();
+            if let Ok(tree) = syn::parse_str(&declared) {
+                add_imports(&tree, &[], &mut imports);
+            }
+            for import in imports {
                 out.imports.insert(import.name, import.path.clone());
                 // A re-export does not count as a use: who imports the name from here uses its
                 // origin.
@@ -186,75 +192,26 @@ struct Import {
     path: Vec<String>,
 }
 
-/// The tree of a `use` declaration.
-struct UseTree<'t> {
-    tokens: &'t [&'t str],
-    at: usize,
-}
-
-impl UseTree<'_> {
-    fn next(&mut self) -> Option<&str> {
-        let token = self.tokens.get(self.at).copied();
-        self.at += 1;
-        token
-    }
-
-    fn peek(&self) -> Option<&str> {
-        self.tokens.get(self.at).copied()
-    }
-
-    /// Everything that the tree from here on imports.
-    fn read(&mut self, prefix: &[String]) -> Vec<Import> {
-        let mut path = prefix.to_vec();
-        loop {
-            match self.peek() {
-                Some("{") => {
-                    self.at += 1;
-                    return self.group(&path);
-                }
-                Some("::") => self.at += 1,
-                Some("*") => {
-                    self.at += 1;
-                    return vec![Import { name: "*".to_owned(), path }];
-                }
-                Some("as") => {
-                    self.at += 1;
-                    let name = self.next().unwrap_or_default().to_owned();
-                    return vec![Import { name, path }];
-                }
-                Some(token) if token.starts_with(is_ident) => {
-                    let token = token.to_owned();
-                    self.at += 1;
-                    // `use a::{self}` imports `a`.
-                    if token != "self" || path.is_empty() {
-                        path.push(token);
-                    }
-                }
-                _ => {
-                    let name = path.last().cloned().unwrap_or_default();
-                    return vec![Import { name, path }];
-                }
-            }
+/// Adds everything that a `use` imports from below `prefix`.
+fn add_imports(tree: &UseTree, prefix: &[String], out: &mut Vec<Import>) {
+    let path_to = |ident: &syn::Ident| match prefix {
+        // `use a::{self}` imports `a`.
+        [_, ..] if ident == "self" => prefix.to_vec(),
+        _ => [prefix, &[ident.to_string()]].concat(),
+    };
+    match tree {
+        UseTree::Path(path) => add_imports(&path.tree, &path_to(&path.ident), out),
+        UseTree::Group(group) => {
+            group.items.iter().for_each(|tree| add_imports(tree, prefix, out));
         }
-    }
-
-    fn group(&mut self, prefix: &[String]) -> Vec<Import> {
-        let mut out = Vec::new();
-        loop {
-            match self.peek() {
-                None => return out,
-                Some("}") => {
-                    self.at += 1;
-                    return out;
-                }
-                Some(",") => self.at += 1,
-                Some(_) => {
-                    let before = self.at;
-                    out.extend(self.read(prefix));
-                    // Skips a token that this scanner does not know, so that it always advances.
-                    self.at = self.at.max(before + 1);
-                }
-            }
+        UseTree::Glob(_) => out.push(Import { name: "*".to_owned(), path: prefix.to_vec() }),
+        UseTree::Rename(renamed) => {
+            let (name, path) = (renamed.rename.to_string(), path_to(&renamed.ident));
+            out.push(Import { name, path });
+        }
+        UseTree::Name(named) => {
+            let path = path_to(&named.ident);
+            out.push(Import { name: path.last().cloned().unwrap_or_default(), path });
         }
     }
 }

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use super::desk::{PASSPHRASE, failed, key_file, keys, lines};
-use crate::approvals::until;
 use crate::client::{Client, folder, reason};
-use crate::support::{Folder, Run, weaver_with};
+use crate::support::{Folder, Run, until, weaver_with};
 
 /// A source that the operator trusts, and a tool that writes.
 const TOOLS: &str = "[capabilities.\"good.people\"]\neffects = \"read_local\"\n\

@@ -58,23 +58,30 @@ fn a_run_is_ended_by_its_name_or_as_the_current_one() {
     assert_eq!(failed(&run), (7, "approve.unknown".to_owned()), "none is under way");
     desk.push();
     let name = desk.run.run_id.as_str().to_owned();
-    let current = json!({ "v": 1, "run": name, "trace_id": "0", "last_used": 1 }).to_string();
-    desk.plant(Namespace::CurrentRun, "owner", current.as_bytes());
-    desk.plant(Namespace::CurrentRun, "somebody", current.replace(&name, "run_x").as_bytes());
+    let client = |gateway: &str| json!({ "gateway": gateway });
+    let current = json!({ "v": 3, "principal": "owner", "client": client("gw_1"), "run": name,
+        "trace_id": "0", "last_used": 1 });
+    desk.plant(Namespace::CurrentRun, "gateway/gw_1 owner", current.to_string().as_bytes());
+    let other = current.to_string().replace(&name, "run_x").replace("owner", "somebody");
+    desk.plant(Namespace::CurrentRun, "gateway/gw_1 somebody", other.as_bytes());
     for args in [&["end-run", "--current"][..], &["end-run", &name]] {
         let run = desk.signed("alice", args);
         assert_eq!(run.code, 0, "{run:?}");
         assert_eq!(desk.deliver(), [SignedFileOutcome::RunEnded { run: desk.run.run_id.clone() }]);
     }
     // Another client of the same principal, whose process cannot be told here to be gone.
-    let client = json!({ "gateway": "gw_1" });
-    let other = json!({ "v": 2, "principal": "owner", "client": client, "run": "run_y",
+    let other = json!({ "v": 3, "principal": "owner", "client": client("gw_2"), "run": "run_y",
         "trace_id": "0", "last_used": 2 });
-    desk.plant(Namespace::CurrentRun, "gateway/gw_1 owner", other.to_string().as_bytes());
+    desk.plant(Namespace::CurrentRun, "gateway/gw_2 owner", other.to_string().as_bytes());
     let run = desk.signed("alice", &["end-run", "--current"]);
     assert_eq!(failed(&run), (7, "approve.unknown".to_owned()));
-    let told = "several runs are under way: run_y (owner, a client that is not known, used 1970-";
-    assert!(run.err.contains(told) && run.err.contains(&name), "{run:?}");
+    for told in [
+        "several runs are under way: ",
+        "run_y (owner, a client that is not known, used 1970-",
+        &name,
+    ] {
+        assert!(run.err.contains(told), "{told}: {run:?}");
+    }
     assert_eq!(desk.signed("alice", &["end-run", "run_y"]).code, 0);
     let run = desk.signed("alice", &["end-run", "run_none"]);
     assert_eq!(failed(&run), (7, "approve.unknown".to_owned()));

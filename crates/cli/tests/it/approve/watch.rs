@@ -1,12 +1,34 @@
 //! `weaver approve watch`, and the question on the terminal.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 use weaver_types::ledger::Namespace;
 
 use super::desk::{Desk, PASSPHRASE, lines};
+
+/// A command that tells of requests until its pipe is closed.
+fn watching(desk: &Desk) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_weaver"))
+        .args(["approve", "watch", "--json", "--config", &desk.folder.arg("weaver.toml")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The command line that grants a request and tells how it ended.
+fn grant_command(desk: &Desk, request: &str) -> String {
+    desk.folder.write("passphrase", PASSPHRASE);
+    format!(
+        "{} approve grant {request} --config {} --key {} --passphrase-fd 3 3<{}; echo exit $?",
+        env!("CARGO_BIN_EXE_weaver"),
+        desk.folder.arg("weaver.toml"),
+        desk.folder.arg("alice.key"),
+        desk.folder.arg("passphrase"),
+    )
+}
 
 #[test]
 fn one_look_prints_what_waits() {
@@ -22,12 +44,7 @@ fn one_look_prints_what_waits() {
 #[test]
 fn requests_are_told_as_they_appear_and_end_and_a_closed_pipe_ends_it() {
     let desk = Desk::new();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_weaver"))
-        .args(["approve", "watch", "--json", "--config", &desk.folder.arg("weaver.toml")])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = watching(&desk);
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let mut told = || {
         let mut line = String::new();
@@ -50,16 +67,10 @@ fn requests_are_told_as_they_appear_and_end_and_a_closed_pipe_ends_it() {
     assert!(child.wait().unwrap().success());
 }
 
-#[cfg(unix)]
 #[test]
 fn a_request_that_opens_and_ends_between_two_polls_is_told() {
     let desk = Desk::new();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_weaver"))
-        .args(["approve", "watch", "--json", "--config", &desk.folder.arg("weaver.toml")])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = watching(&desk);
     let pid = child.id().to_string();
     let signal = |signal: &str| {
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
@@ -93,7 +104,6 @@ fn a_request_that_opens_and_ends_between_two_polls_is_told() {
 }
 
 /// Runs a command on a terminal of its own, on which these lines are typed.
-#[cfg(target_os = "linux")]
 fn on_a_terminal(command: &str, typed: &str) -> String {
     let mut child = Command::new("script")
         .args(["-qec", command, "/dev/null"])
@@ -105,19 +115,11 @@ fn on_a_terminal(command: &str, typed: &str) -> String {
     String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn only_a_yes_on_the_terminal_is_a_yes() {
     let desk = Desk::new();
     let request = desk.push();
-    desk.folder.write("passphrase", PASSPHRASE);
-    let command = format!(
-        "{} approve grant {request} --config {} --key {} --passphrase-fd 3 3<{}; echo exit $?",
-        env!("CARGO_BIN_EXE_weaver"),
-        desk.folder.arg("weaver.toml"),
-        desk.folder.arg("alice.key"),
-        desk.folder.arg("passphrase"),
-    );
+    let command = grant_command(&desk, &request);
     for answer in ["no\n", "y\n", "\n", "yes please\n"] {
         let out = on_a_terminal(&command, answer);
         assert!(out.contains("exit 10") && out.contains("approve.declined"), "{answer:?}: {out}");
@@ -131,19 +133,11 @@ fn only_a_yes_on_the_terminal_is_a_yes() {
     assert_eq!(desk.inbox().len(), 1);
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_request_that_changes_under_the_eyes_of_its_reader_is_not_signed() {
     let desk = Desk::new();
     let request = desk.push();
-    desk.folder.write("passphrase", PASSPHRASE);
-    let command = format!(
-        "{} approve grant {request} --config {} --key {} --passphrase-fd 3 3<{}; echo exit $?",
-        env!("CARGO_BIN_EXE_weaver"),
-        desk.folder.arg("weaver.toml"),
-        desk.folder.arg("alice.key"),
-        desk.folder.arg("passphrase"),
-    );
+    let command = grant_command(&desk, &request);
     let mut child = Command::new("script")
         .args(["-qec", &command, "/dev/null"])
         .stdin(Stdio::piped())
@@ -168,7 +162,6 @@ fn a_request_that_changes_under_the_eyes_of_its_reader_is_not_signed() {
     assert_eq!(desk.inbox().len(), 0);
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn without_a_terminal_nothing_is_assumed() {
     let desk = Desk::new();

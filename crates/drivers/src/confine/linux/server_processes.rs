@@ -11,9 +11,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::confine::CoverRefreshError;
 use crate::confine::work_limit::WorkLimit;
-
-/// How much of an environment is searched.
-const MAX_ENVIRONMENT_BYTES: u64 = 256 * 1024;
+use crate::descendants::has_variable;
 
 /// How often descendants are searched for more of them.
 const MAX_SWEEPS: usize = 16;
@@ -168,12 +166,8 @@ fn open_process(process: u32, started: Option<u64>) -> Option<OwnedFd> {
 }
 
 fn has_marker(process: u32, child: KnownChild<'_>) -> bool {
-    use std::io::Read as _;
-    let Some(marker) = child.marker else { return false };
-    let mut environment = Vec::new();
-    let read = fs::File::open(format!("/proc/{process}/environ"))
-        .and_then(|file| file.take(MAX_ENVIRONMENT_BYTES).read_to_end(&mut environment));
-    read.is_ok() && environment.split(|byte| *byte == 0).any(|one| one == marker.as_bytes())
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    process.zip(child.marker).is_some_and(|(process, marker)| has_variable(process, marker))
 }
 
 /// The identity of this process's mount namespace.

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::serve::code;
 use crate::serve::{AfterShutdown, DRAINING_METHOD, outcome_unknown_result};
 
 /// A message whose other members are ignored.
@@ -99,7 +100,7 @@ pub(super) fn outcome_unknown_answer(id: &str) -> Vec<u8> {
 /// The error answer to a request while no daemon is available.
 pub(super) fn unavailable_answer(id: &str, code: &str, problem: &str) -> Vec<u8> {
     let message = format!("Weaver cannot serve: {problem}. No tool was called.");
-    let error = json!({ "code": -32603, "message": message, "data": { "code": code } });
+    let error = json!({ "code": code::INTERNAL, "message": message, "data": { "code": code } });
     line(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}"))
 }
 

@@ -148,7 +148,7 @@ impl DedicatedInstance {
     ) -> Result<Option<u64>, DriverError> {
         let mut tools = self.tools.lock().await;
         let connection = self.upstream.connection().await.map_err(unavailable_error)?;
-        let is_stale = self.upstream.tools_stale().await;
+        let is_stale = self.upstream.tools_stale();
         let mut cached =
             tools.take().filter(|cached| !is_stale && cached.generation == connection.generation());
         for _ in 0..MAX_LISTINGS {

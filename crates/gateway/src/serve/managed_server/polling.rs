@@ -53,7 +53,7 @@ impl ManagedServer {
             let _one_at_a_time = self.listing.lock().await;
             let upstream = self.upstream();
             if is_stale(&upstream).await {
-                if let Some(error) = upstream.end_reason().await {
+                if let Some(error) = upstream.end_reason() {
                     self.record_loss(context.kernel, &error).await;
                 }
                 let is_listed = self.relist(context).await.is_some();
@@ -80,7 +80,7 @@ impl ManagedServer {
                 break;
             }
             tokio::time::sleep(SECOND_LIST_DELAY).await;
-            if count.is_some_and(|count| count > 0) && !self.upstream().tools_stale().await {
+            if count.is_some_and(|count| count > 0) && !self.upstream().tools_stale() {
                 break;
             }
         }
@@ -137,7 +137,7 @@ impl ManagedServer {
         for _ in 0..MAX_POLLS {
             // Checked under the listing lock: a listing in progress is not in the registry yet.
             if let Ok(_nobody_lists) = self.listing.try_lock()
-                && !self.upstream().tools_stale().await
+                && !self.upstream().tools_stale()
             {
                 break;
             }
@@ -163,11 +163,11 @@ impl ManagedServer {
 
 /// Whether the server reported a change of a list, or has ended.
 async fn is_stale(upstream: &Upstream) -> bool {
-    if upstream.tools_stale().await {
+    if upstream.tools_stale() {
         return true;
     }
     for list in [ServerList::Resources, ServerList::ResourceTemplates, ServerList::Prompts] {
-        if upstream.is_stale(list).await {
+        if upstream.is_stale(list) {
             return true;
         }
     }

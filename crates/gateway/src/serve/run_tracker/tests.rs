@@ -3,7 +3,7 @@ use weaver_agent_kernel::{MemoryAccess, MemoryOperation, Registry, RunState};
 use weaver_policy::{Contracts, Policy, PolicySet};
 use weaver_trace_store::prune::{PruneReason, PruningNote};
 use weaver_trace_store::{MemoryBlobs, MemoryLedger};
-use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, NewEvent};
+use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, NewEvent, RecordKey};
 use weaver_types::{
     Confidentiality, EventKind, Integrity, Label, ManualClock, OsRandom, PrincipalId, Tenant,
 };

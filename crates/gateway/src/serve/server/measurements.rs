@@ -35,8 +35,8 @@ fn checkpoint_health(gateway: &Gateway) -> Option<CheckpointHealth> {
     let arrived: Option<Vec<_>> = status.targets.values().map(|target| target.at).collect();
     let failing = status.targets.values().filter(|target| target.failed.is_some()).count();
     Some(CheckpointHealth {
-        signing_failures: failures.signing(),
-        publishing_failures: failures.publishing(),
+        signing_failures: failures.signing.get(),
+        publishing_failures: failures.publishing.get(),
         signed_at: signed.map(|signed| signed.at),
         published_at: arrived.and_then(|arrived| arrived.into_iter().min()),
         failing_targets: u64::try_from(failing).unwrap_or(u64::MAX),

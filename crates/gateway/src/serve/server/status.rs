@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use weaver_types::{CapabilityId, PrincipalId, ReasonCode};
 
+use super::SessionOwner;
+use super::open_sessions::OpenSessions;
+use crate::serve::client::Client;
+use crate::serve::error::ServeError;
 use crate::serve::gateway::Gateway;
 use crate::serve::managed_server::ManagedServer;
 
@@ -19,6 +23,18 @@ pub struct SessionStatus {
     pub client: String,
     /// The number of requests in flight.
     pub requests: usize,
+}
+
+impl SessionStatus {
+    /// The status of a session that begins.
+    pub(super) fn of(owner: &SessionOwner, client: &Client) -> Result<Self, ServeError> {
+        Ok(Self {
+            label: owner.label.clone(),
+            principal: client.principal()?.id.clone(),
+            client: owner.client.display_text(),
+            requests: 0,
+        })
+    }
 }
 
 /// The status of a gateway.
@@ -40,6 +56,29 @@ pub struct ServerStatus {
     /// Why the configuration on disk is not the one in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_configuration: Option<String>,
+}
+
+impl ServerStatus {
+    pub(super) fn of(gateway: &Gateway, sessions: &OpenSessions) -> Self {
+        let sessions = sessions.all().into_iter().map(|session| SessionStatus {
+            requests: session.requests.upgrade().map_or(0, |requests| requests.in_flight()),
+            ..session.status
+        });
+        let servers = gateway.upstreams.servers();
+        let servers = servers
+            .map(|upstream| (upstream.name.to_string(), UpstreamStatus::of(gateway, upstream)));
+        let policy = gateway.kernel.policy();
+        let documents = policy.versions().iter();
+        let documents = documents.map(|(kind, document)| (kind.to_string(), document.version));
+        Self {
+            sessions: sessions.collect(),
+            servers: servers.collect(),
+            held: gateway.kernel.open_requests().len(),
+            documents: documents.collect(),
+            refused_documents: gateway.refused_documents(),
+            refused_configuration: gateway.refused_configuration(),
+        }
+    }
 }
 
 /// The status of an upstream server.

@@ -7,7 +7,7 @@ use weaver_drivers::oauth::Url;
 use weaver_firewall::Firewall;
 use weaver_types::UpstreamName;
 
-use super::INVALID_PARAMS;
+use crate::serve::code;
 use crate::serve::form_values;
 use crate::serve::sanitised_description as sanitised;
 use crate::serve::target_client::TargetClient;
@@ -25,7 +25,7 @@ pub(super) fn request_for_client(
     target: &TargetClient,
     params: &Value,
 ) -> Result<Value, RpcError> {
-    let invalid = |problem: &str| RpcError::new(INVALID_PARAMS, problem);
+    let invalid = |problem: &str| RpcError::new(code::INVALID_PARAMS, problem);
     let text = |key: &str| params.get(key).and_then(Value::as_str);
     let message = text("message").ok_or_else(|| invalid("`message` must be a string"))?;
     // Truncated after masking: the beginning of a cut secret would no longer match its rule.
@@ -68,7 +68,7 @@ fn elicitation_id(params: &Value) -> Result<Option<&str>, RpcError> {
     match id {
         Some(id) if !fits(id) => {
             let problem = "`elicitationId` is too long or has hidden characters";
-            Err(RpcError::new(INVALID_PARAMS, problem))
+            Err(RpcError::new(code::INVALID_PARAMS, problem))
         }
         id => Ok(id),
     }
@@ -106,7 +106,7 @@ fn attributed(server: &UpstreamName, message: &str) -> String {
 /// The person's answer, as the server gets it: the action, and values that fit the form. Masks in
 /// them stay masks.
 pub(super) fn validated_answer(params: &Value, answer: Value) -> Result<Value, RpcError> {
-    let invalid = |problem: String| RpcError::new(-32603, problem);
+    let invalid = |problem: String| RpcError::new(code::INTERNAL, problem);
     let action = answer.get("action").and_then(Value::as_str).unwrap_or_default();
     if matches!(action, "decline" | "cancel") {
         return Ok(json!({ "action": action }));
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(elicitation_id(&json!({})), Ok(None));
         for broken in [&format!("{longest}i"), "a\nb", "a\u{200b}b", "a\u{1b}[31m"] {
             let refused = elicitation_id(&json!({ "elicitationId": broken })).unwrap_err();
-            assert_eq!(refused.code, INVALID_PARAMS, "{broken:?}");
+            assert_eq!(refused.code, code::INVALID_PARAMS, "{broken:?}");
         }
     }
 

@@ -5,7 +5,7 @@ use weaver_drivers::mcp::RpcError;
 use weaver_firewall::Firewall;
 use weaver_types::UpstreamName;
 
-use super::INVALID_PARAMS;
+use crate::serve::code;
 use crate::serve::gateway::Gateway;
 use crate::serve::target_client::TargetClient;
 
@@ -26,16 +26,19 @@ pub(super) fn request_for_client(
     params: Value,
 ) -> Result<Value, RpcError> {
     let Value::Object(params) = params else {
-        return Err(RpcError::new(INVALID_PARAMS, "`params` must be an object"));
+        return Err(RpcError::new(code::INVALID_PARAMS, "`params` must be an object"));
     };
     let wants_tools = params.contains_key("tools") || params.contains_key("toolChoice");
     let takes_tools =
         target.capability("sampling").is_some_and(|declared| declared.get("tools").is_some());
     if wants_tools && !takes_tools {
-        return Err(RpcError::new(INVALID_PARAMS, "the client does not support tools in sampling"));
+        return Err(RpcError::new(
+            code::INVALID_PARAMS,
+            "the client does not support tools in sampling",
+        ));
     }
     if !params.get("messages").is_some_and(Value::is_array) {
-        return Err(RpcError::new(INVALID_PARAMS, "`messages` must be a list"));
+        return Err(RpcError::new(code::INVALID_PARAMS, "`messages` must be a list"));
     }
     let masked = |key: &str| params.get(key).map(|value| firewall.redact_value(value).0);
     let mut out = Map::from_iter([
@@ -63,7 +66,7 @@ pub(super) fn validated_answer(gateway: &Gateway, answer: Value) -> Result<Value
         ANSWER_FIELDS.iter().filter_map(|key| Some(((*key).to_owned(), answer.get(*key)?.clone())));
     let fields: Map<String, Value> = fields.collect();
     if ["role", "content", "model"].iter().any(|key| !fields.contains_key(*key)) {
-        return Err(RpcError::new(-32603, "the client's answer is not a message"));
+        return Err(RpcError::new(code::INTERNAL, "the client's answer is not a message"));
     }
     Ok(gateway.kernel.firewall().redact_value(&Value::Object(fields)).0)
 }

@@ -13,7 +13,7 @@ use xshell::Shell;
 
 use super::corpus::Suite;
 use super::scenario;
-use crate::{process, workspace};
+use crate::{build, workspace};
 
 /// The `weaver` command, with a folder for its inputs.
 pub struct Weaver {
@@ -83,15 +83,8 @@ fn tool_with_suite(surface: &str, tool: &Value) -> Value {
 impl Weaver {
     /// The command that was named, or one that is built now.
     pub fn find(sh: &Shell, named: Option<PathBuf>) -> Result<Self> {
+        let program = build::find_weaver(sh, named.as_deref(), true)?;
         let target = workspace::metadata()?.target_directory.into_std_path_buf();
-        let program = match named {
-            Some(program) => program,
-            None => {
-                let build = ["build", "--release", "--package", "weaver-cli", "--bin", "weaver"];
-                process::run(process::cargo(sh).args(build))?;
-                target.join("release").join(format!("weaver{}", std::env::consts::EXE_SUFFIX))
-            }
-        };
         let folder = target.join("eval").join(format!("agentdojo-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         Ok(Self { program, folder })

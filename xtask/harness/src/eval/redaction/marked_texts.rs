@@ -1,6 +1,6 @@
 //! Reads the project's own texts, `xtask/harness/data/redaction/*.txt`: one text a line, with its
-//! values marked as `⟦PHONE:030 7784 1290⟧`, and line feeds and tabs written as `\
-//! ` and `\\t`. A text without a mark is a negative, of which nothing may be masked. Each file is a
+//! values marked as `⟦PHONE:030 7784 1290⟧`, and line feeds and tabs written as `\n`
+//! and `\t`. A text without a mark is a negative, of which nothing may be masked. Each file is a
 //! set.
 //!
 //! A third of the texts is held back, by a hash of the line, unless the file says `# split: tuned

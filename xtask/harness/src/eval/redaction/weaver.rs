@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use xshell::Shell;
 
-use crate::{process, workspace};
+use crate::{build, workspace};
 
 /// A masked span, in characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,17 +35,8 @@ pub struct Weaver {
 impl Weaver {
     /// The command that was named, or one that is built now.
     pub fn find(sh: &Shell, named: Option<PathBuf>) -> Result<Self> {
+        let program = build::find_weaver(sh, named.as_deref(), true)?;
         let target = workspace::metadata()?.target_directory.into_std_path_buf();
-        let program = match named {
-            Some(program) => program,
-            None => {
-                process::run(
-                    process::cargo(sh)
-                        .args(["build", "--release", "--package", "weaver-cli", "--bin", "weaver"]),
-                )?;
-                target.join("release").join(format!("weaver{}", std::env::consts::EXE_SUFFIX))
-            }
-        };
         let folder = target.join("eval");
         fs::create_dir_all(&folder)?;
         Ok(Self { program, input: folder.join(format!("redaction-{}.jsonl", std::process::id())) })

@@ -106,6 +106,11 @@ impl<'a> Agent<'a> {
         Ok(shown)
     }
 
+    /// The same, for a result of which nothing else is used.
+    pub fn expect(&mut self, tool: &str, arguments: Value, facts: &[&str]) -> Result<()> {
+        self.call_and_expect(tool, arguments, facts).map(drop)
+    }
+
     /// Calls a tool that must fail and show all the facts.
     pub fn call_expecting_error(
         &mut self,

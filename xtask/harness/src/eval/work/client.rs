@@ -1,20 +1,19 @@
 //! A small MCP client over stdin and stdout: one JSON message per line.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use crate::child::ProcessGroup;
+use crate::interop::session::spawn_line_reader;
 
 /// The timeout for one answer.
 const TIMEOUT: Duration = Duration::from_secs(120);
-const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 /// The most pages of a tool list.
 const MAX_PAGES: usize = 20;
 const PROTOCOL_VERSION: &str = "2025-11-25";
@@ -129,24 +128,4 @@ impl Connection {
             Err(RecvTimeoutError::Disconnected) => bail!("`{}` ended early", self.name),
         }
     }
-}
-
-fn spawn_line_reader(stdout: impl Read + Send + 'static) -> mpsc::Receiver<String> {
-    let (send, receive) = mpsc::sync_channel(64);
-    thread::spawn(move || {
-        let mut reader = BufReader::new(stdout);
-        loop {
-            let mut line = String::new();
-            match (&mut reader).take(MAX_LINE_BYTES).read_line(&mut line) {
-                Ok(0) | Err(_) => break,
-                Ok(_) if line.trim().is_empty() => {}
-                Ok(_) => {
-                    if send.send(line).is_err() {
-                        break;
-                    }
-                }
-            }
-        }
-    });
-    receive
 }

@@ -1,6 +1,6 @@
 //! What a model sees of one result, and which further views the gateway offers in it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::client::Answer;
 
@@ -79,11 +79,6 @@ impl ShownResult {
     }
 
     fn add_text(&mut self, text: &str) {
-        if let Some(frame) = Frame::read(text) {
-            self.texts.extend(frame.texts);
-            self.next.extend(frame.next);
-            return;
-        }
         self.next.extend(named_calls(text));
         self.texts.push(text.to_owned());
     }
@@ -124,39 +119,10 @@ pub fn next_call(calls: &[Value], words: &str) -> Option<Value> {
     Some(call)
 }
 
-/// A result inside a JSON object, as older builds of the gateway answered.
-struct Frame {
-    texts: Vec<String>,
-    next: Option<Value>,
-}
-
-impl Frame {
-    fn read(text: &str) -> Option<Self> {
-        let envelope: Value = serde_json::from_str(text).ok()?;
-        let frame = envelope.get("frame")?;
-        let mut texts: Vec<String> = Vec::new();
-        for fact in frame["facts"].as_array().into_iter().flatten() {
-            texts.extend(fact.as_str().map(str::to_owned));
-        }
-        for row in frame["table"].as_array().into_iter().flatten() {
-            let value = row["value"].as_str().or(row["text"].as_str()).map(str::to_owned);
-            texts.push(value.unwrap_or_else(|| row.to_string()));
-        }
-        let handle = &frame["handle"];
-        let cut = texts.iter().any(|text| text.contains("full data via handle"));
-        let searchable =
-            handle["views"].as_array().is_some_and(|all| all.contains(&"search".into()));
-        let id = &handle["handle_id"];
-        let next = (cut && id.is_string()).then(|| match searchable {
-            true => json!({ "handle": id, "view": "search", "args": { "text": "" } }),
-            false => json!({ "handle": id }),
-        });
-        Some(Self { texts, next })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -170,20 +136,6 @@ mod tests {
         assert_eq!(named_calls(bare), [json!({ "handle": "hdl_2" })]);
         assert!(named_calls("use tool_view to see `{}`").is_empty());
         assert_eq!(next_call(&[], "x"), None);
-    }
-
-    #[test]
-    fn a_result_inside_of_a_frame_is_read_with_its_table() {
-        let handle = json!({ "handle_id": "hdl_1", "views": ["search"] });
-        let facts = json!(["a…", "… (9 more characters; full data via handle)"]);
-        let frame = json!({ "frame": { "facts": facts, "handle": handle } });
-        let table = json!({ "frame": { "table": [{ "line": 7, "value": "port = 1" }] } });
-        let content = [frame, table].map(|v| json!({ "type": "text", "text": v.to_string() }));
-        let answer = Answer { body: Ok(json!({ "content": content })), progress: 0 };
-        let shown = ShownResult::from_answer(&answer);
-        assert_eq!(shown.line("port"), Some("port = 1"));
-        let next = next_call(&shown.next, "b").unwrap();
-        assert_eq!((&next["view"], &next["args"]["text"]), (&json!("search"), &json!("b")));
     }
 
     #[test]

@@ -8,11 +8,7 @@ const READ: &str = "filesystem.read_text_file";
 
 /// The tasks.
 pub fn tasks() -> Vec<Task> {
-    group("correction", &scripts())
-}
-
-fn scripts() -> Vec<(&'static str, Script)> {
-    vec![
+    let scripts: &[(&str, Script)] = &[
         ("no-such-file", |a| {
             let arguments = json!({ "path": a.environment.file("notes/shrt.md") });
             a.call_expecting_error(READ, arguments, &["ENOENT", "shrt.md"])?;
@@ -39,20 +35,20 @@ fn scripts() -> Vec<(&'static str, Script)> {
             let arguments = json!({ "table_name": "orders" });
             a.call_and_expect("sqlite.describe_table", arguments, &["'state'"])?;
             let query = json!({ "query": "select id from orders where state like 'lost%'" });
-            a.call_and_expect("sqlite.read_query", query, &["333"]).map(drop)
+            a.expect("sqlite.read_query", query, &["333"])
         }),
         ("no-such-repository", |a| {
             let wrong = json!({ "repo_path": a.environment.file("apps") });
             a.call_expecting_error("git.git_status", wrong, &["apps"])?;
             let right = json!({ "repo_path": a.environment.repository() });
-            a.call_and_expect("git.git_status", right, &["draft.md"]).map(drop)
+            a.expect("git.git_status", right, &["draft.md"])
         }),
         ("no-such-branch", |a| {
             let path = a.environment.repository();
             let wrong = json!({ "repo_path": path, "branch_name": "valves" });
             a.call_expecting_error("git.git_checkout", wrong, &["valves"])?;
             let arguments = json!({ "repo_path": path, "branch_type": "local" });
-            a.call_and_expect("git.git_branch", arguments, &["feature/valves"]).map(drop)
+            a.expect("git.git_branch", arguments, &["feature/valves"])
         }),
         ("no-such-page", |a| {
             let url = format!("{}/nowhere", a.environment.web);
@@ -62,13 +58,14 @@ fn scripts() -> Vec<(&'static str, Script)> {
             let wrong = json!({ "timezone": "Europe/Lissabon" });
             a.call_expecting_error("time.get_current_time", wrong, &["Europe/Lissabon"])?;
             let right = json!({ "timezone": "Europe/Lisbon" });
-            a.call_and_expect("time.get_current_time", right, &["Europe/Lisbon"]).map(drop)
+            a.expect("time.get_current_time", right, &["Europe/Lisbon"])
         }),
         ("wrong-kind-of-argument", |a| {
             // The gateway may refuse what the server would refuse; both name the argument.
             let wrong = json!({ "a": "two", "b": 40 });
             a.call_expecting_error("everything.get-sum", wrong, &["a"])?;
-            a.call_and_expect("everything.get-sum", json!({ "a": 2, "b": 40 }), &["42"]).map(drop)
+            a.expect("everything.get-sum", json!({ "a": 2, "b": 40 }), &["42"])
         }),
-    ]
+    ];
+    group("correction", scripts)
 }

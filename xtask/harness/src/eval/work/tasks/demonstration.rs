@@ -9,18 +9,11 @@ use crate::eval::work::task::{Script, Task, group};
 
 /// The tasks.
 pub fn tasks() -> Vec<Task> {
-    group("demonstration", &scripts())
-}
-
-fn scripts() -> Vec<(&'static str, Script)> {
-    vec![
+    let scripts: &[(&str, Script)] = &[
         ("echo", |a| {
-            a.call_and_expect("everything.echo", json!({ "message": "grüß 你好" }), &["grüß 你好"])
-                .map(drop)
+            a.expect("everything.echo", json!({ "message": "grüß 你好" }), &["grüß 你好"])
         }),
-        ("sum", |a| {
-            a.call_and_expect("everything.get-sum", json!({ "a": 19, "b": 23 }), &["42"]).map(drop)
-        }),
+        ("sum", |a| a.expect("everything.get-sum", json!({ "a": 19, "b": 23 }), &["42"])),
         ("image", |a| {
             let shown = a.call_and_expect("everything.get-tiny-image", json!({}), &["MCP logo"])?;
             let image = block(a, &shown, "image")?;
@@ -69,7 +62,7 @@ fn scripts() -> Vec<(&'static str, Script)> {
         ("structured-content", |a| {
             let arguments = json!({ "location": "Chicago" });
             let facts = ["temperature", "36", "Light rain / drizzle", "82"];
-            a.call_and_expect("everything.get-structured-content", arguments, &facts).map(drop)
+            a.expect("everything.get-structured-content", arguments, &facts)
         }),
         ("progress", |a| {
             let arguments = json!({ "duration": 1, "steps": 4 });
@@ -89,7 +82,8 @@ fn scripts() -> Vec<(&'static str, Script)> {
             ensure!(blob.starts_with("H4sI"), "no compressed bytes: {resource}");
             Ok(())
         }),
-    ]
+    ];
+    group("demonstration", scripts)
 }
 
 fn block(agent: &mut Agent<'_>, shown: &ShownResult, kind: &str) -> Result<Value> {

@@ -6,20 +6,16 @@ use crate::eval::work::task::{Script, Task, group};
 
 /// The tasks.
 pub fn tasks() -> Vec<Task> {
-    group("editing", &scripts())
-}
-
-fn scripts() -> Vec<(&'static str, Script)> {
-    vec![
+    let scripts: &[(&str, Script)] = &[
         ("write-a-new-file", |a| {
             let arguments = json!({ "path": a.environment.file("notes/new.md"), "content": "# New\r\n\n新しい\n" });
-            a.call_and_expect("filesystem.write_file", arguments, &["Successfully"]).map(drop)
+            a.expect("filesystem.write_file", arguments, &["Successfully"])
         }),
         ("copy-a-note", |a| {
             let shown = a.read("notes/short.md")?;
             let text = shown.texts.first().cloned().unwrap_or_default();
             let arguments = json!({ "path": a.environment.file("notes/copy.md"), "content": text });
-            a.call_and_expect("filesystem.write_file", arguments, &[]).map(drop)
+            a.expect("filesystem.write_file", arguments, &[])
         }),
         ("edit-a-note", |a| {
             let shown = a.read("notes/short.md")?;
@@ -85,26 +81,20 @@ fn scripts() -> Vec<(&'static str, Script)> {
             ]);
             let arguments =
                 json!({ "path": a.environment.file("config/settings.toml"), "edits": edits });
-            a.call_and_expect("filesystem.edit_file", arguments, &["+port = 9443", "+workers = 8"])
-                .map(drop)
+            a.expect("filesystem.edit_file", arguments, &["+port = 9443", "+workers = 8"])
         }),
         ("preview-an-edit", |a| {
             let edits = json!([{ "oldText": "limit_mb = 512", "newText": "limit_mb = 1024" }]);
             let path = a.environment.file("config/settings.toml");
             let arguments = json!({ "path": path, "edits": edits, "dryRun": true });
-            a.call_and_expect(
-                "filesystem.edit_file",
-                arguments,
-                &["-limit_mb = 512", "+limit_mb = 1024"],
-            )
-            .map(drop)
+            a.expect("filesystem.edit_file", arguments, &["-limit_mb = 512", "+limit_mb = 1024"])
         }),
         ("make-a-folder-and-move", |a| {
             let folder = a.environment.file("archive/2026");
             a.call_and_expect("filesystem.create_directory", json!({ "path": folder }), &[])?;
             let from = a.environment.file("notes/second.md");
             let arguments = json!({ "source": from, "destination": format!("{folder}/second.md") });
-            a.call_and_expect("filesystem.move_file", arguments, &["Successfully moved"]).map(drop)
+            a.expect("filesystem.move_file", arguments, &["Successfully moved"])
         }),
         ("think-in-steps", |a| {
             for step in 1..=3 {
@@ -115,5 +105,6 @@ fn scripts() -> Vec<(&'static str, Script)> {
             }
             Ok(())
         }),
-    ]
+    ];
+    group("editing", scripts)
 }

@@ -6,11 +6,7 @@ use crate::eval::work::task::{Script, Task, group};
 
 /// The tasks.
 pub fn tasks() -> Vec<Task> {
-    group("graph", &scripts())
-}
-
-fn scripts() -> Vec<(&'static str, Script)> {
-    vec![
+    let scripts: &[(&str, Script)] = &[
         ("build-a-graph", |a| {
             let entities = json!([
                 { "name": "pump-9", "entityType": "pump", "observations": ["limit 640"] },
@@ -28,16 +24,15 @@ fn scripts() -> Vec<(&'static str, Script)> {
                 json!({ "relations": relations }),
                 &["stands in"],
             )?;
-            a.call_and_expect("memory.open_nodes", json!({ "names": ["pump-9"] }), &["limit 640"])
-                .map(drop)
+            a.expect("memory.open_nodes", json!({ "names": ["pump-9"] }), &["limit 640"])
         }),
         ("search-a-graph", |a| {
             let arguments = json!({ "query": "cabinet 447" });
-            a.call_and_expect("memory.search_nodes", arguments, &["person-21"]).map(drop)
+            a.expect("memory.search_nodes", arguments, &["person-21"])
         }),
         ("open-two-nodes", |a| {
             let arguments = json!({ "names": ["person-03", "team-3"] });
-            a.call_and_expect("memory.open_nodes", arguments, &["cabinet 321", "floor 5"]).map(drop)
+            a.expect("memory.open_nodes", arguments, &["cabinet 321", "floor 5"])
         }),
         ("whole-graph", |a| {
             let mut shown = a.call_and_expect("memory.read_graph", json!({}), &[])?;
@@ -47,22 +42,21 @@ fn scripts() -> Vec<(&'static str, Script)> {
             let observations =
                 json!([{ "entityName": "person-10", "contents": ["is on leave in May"] }]);
             let arguments = json!({ "observations": observations });
-            a.call_and_expect("memory.add_observations", arguments, &["is on leave in May"])
-                .map(drop)
+            a.expect("memory.add_observations", arguments, &["is on leave in May"])
         }),
         ("delete-an-observation", |a| {
             let arguments = json!({ "names": ["person-10"] });
             let shown = a.call_and_expect("memory.open_nodes", arguments, &[])?;
             let keys = a.between(&shown, "keeps the keys of ", "\"")?;
             let gone = json!([{ "entityName": "person-10", "observations": [format!("keeps the keys of {keys}")] }]);
-            a.call_and_expect("memory.delete_observations", json!({ "deletions": gone }), &[])
-                .map(drop)
+            a.expect("memory.delete_observations", json!({ "deletions": gone }), &[])
         }),
         ("delete-a-node", |a| {
             let arguments = json!({ "entityNames": ["person-59"] });
             a.call_and_expect("memory.delete_entities", arguments, &[])?;
             let arguments = json!({ "query": "person-59" });
-            a.call_and_expect("memory.search_nodes", arguments, &["entities"]).map(drop)
+            a.expect("memory.search_nodes", arguments, &["entities"])
         }),
-    ]
+    ];
+    group("graph", scripts)
 }

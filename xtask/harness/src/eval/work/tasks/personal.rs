@@ -28,7 +28,7 @@ fn secret_tasks() -> Vec<(&'static str, Script)> {
             let text = shown.texts.first().cloned().unwrap_or_default();
             let arguments =
                 json!({ "path": a.environment.file("config/deploy.bak"), "content": text });
-            a.call_and_expect("filesystem.write_file", arguments, &[]).map(drop)
+            a.expect("filesystem.write_file", arguments, &[])
         }),
         ("rename-a-variable", |a| {
             let shown = a.read("config/ci.yaml")?;
@@ -85,7 +85,7 @@ fn masked_tasks() -> Vec<(&'static str, Script)> {
             let text = shown.texts.first().cloned().unwrap_or_default();
             let arguments =
                 json!({ "path": a.environment.file("people/copy.md"), "content": text });
-            a.call_and_expect("filesystem.write_file", arguments, &[]).map(drop)
+            a.expect("filesystem.write_file", arguments, &[])
         }),
         ("address-into-a-note", |a| {
             let shown = a.read("people/team.md")?;
@@ -93,19 +93,14 @@ fn masked_tasks() -> Vec<(&'static str, Script)> {
             let text = format!("Write to {address} about hoses.\n");
             let arguments =
                 json!({ "path": a.environment.file("notes/hoses.md"), "content": text });
-            a.call_and_expect("filesystem.write_file", arguments, &[]).map(drop)
+            a.expect("filesystem.write_file", arguments, &[])
         }),
         ("address-into-the-graph", |a| {
             let shown = a.read("people/team.md")?;
             let address = a.between(&shown, "Training: ", ",")?;
             let entity =
                 json!({ "name": "training", "entityType": "post", "observations": [address] });
-            a.call_and_expect(
-                "memory.create_entities",
-                json!({ "entities": [entity] }),
-                &["training"],
-            )
-            .map(drop)
+            a.expect("memory.create_entities", json!({ "entities": [entity] }), &["training"])
         }),
         ("close-a-ticket", |a| {
             let shown = a.read("people/tickets.json")?;
@@ -122,7 +117,7 @@ fn masked_tasks() -> Vec<(&'static str, Script)> {
             let line = a.line(&shown, "pump-3 ")?;
             let arguments =
                 json!({ "path": a.environment.file("config/pump3.txt"), "content": line });
-            a.call_and_expect("filesystem.write_file", arguments, &[]).map(drop)
+            a.expect("filesystem.write_file", arguments, &[])
         }),
     ]
 }

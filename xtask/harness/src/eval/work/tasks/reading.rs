@@ -15,59 +15,57 @@ fn small_tasks() -> Vec<(&'static str, Script)> {
     vec![
         ("read-short-note", |a| {
             let path = a.environment.file("notes/short.md");
-            a.call_and_expect(READ, json!({ "path": path }), &["cabinet 31", "45 EUR"]).map(drop)
+            a.expect(READ, json!({ "path": path }), &["cabinet 31", "45 EUR"])
         }),
         ("read-two-notes", |a| {
             let paths =
                 [a.environment.file("notes/short.md"), a.environment.file("notes/second.md")];
             let facts = ["Ask Kim", "drawer 14"];
-            a.call_and_expect("filesystem.read_multiple_files", json!({ "paths": paths }), &facts)
-                .map(drop)
+            a.expect("filesystem.read_multiple_files", json!({ "paths": paths }), &facts)
         }),
         ("list-a-folder", |a| {
             let path = a.environment.file("notes");
             let facts = ["short.md", "second.md", "old name.txt"];
-            a.call_and_expect("filesystem.list_directory", json!({ "path": path }), &facts)
-                .map(drop)
+            a.expect("filesystem.list_directory", json!({ "path": path }), &facts)
         }),
         ("list-with-sizes", |a| {
             let arguments = json!({ "path": a.environment.file("text"), "sortBy": "size" });
             let tool = "filesystem.list_directory_with_sizes";
-            a.call_and_expect(tool, arguments, &["chinese.md", "windows.txt"]).map(drop)
+            a.expect(tool, arguments, &["chinese.md", "windows.txt"])
         }),
         ("tree-of-folders", |a| {
             let arguments =
                 json!({ "path": a.environment.file(""), "excludePatterns": ["app", ".git"] });
             let facts = ["inventory.json", "server.py", "japanese.txt"];
-            a.call_and_expect("filesystem.directory_tree", arguments, &facts).map(drop)
+            a.expect("filesystem.directory_tree", arguments, &facts)
         }),
         ("find-then-read", |a| {
             let arguments = json!({ "path": a.environment.file(""), "pattern": "**/*.toml" });
             let found =
                 a.call_and_expect("filesystem.search_files", arguments, &["settings.toml"])?;
             let path = a.line(&found, "settings.toml")?;
-            a.call_and_expect(READ, json!({ "path": path.trim() }), &["port = 8443"]).map(drop)
+            a.expect(READ, json!({ "path": path.trim() }), &["port = 8443"])
         }),
         ("size-of-a-file", |a| {
             let arguments = json!({ "path": a.environment.file("notes/second.md") });
-            a.call_and_expect("filesystem.get_file_info", arguments, &["size: 44"]).map(drop)
+            a.expect("filesystem.get_file_info", arguments, &["size: 44"])
         }),
         ("folders-that-are-allowed", |a| {
             let folder = a.environment.file("");
             let fact = folder.trim_end_matches('/').to_owned();
-            a.call_and_expect("filesystem.list_allowed_directories", json!({}), &[&fact]).map(drop)
+            a.expect("filesystem.list_allowed_directories", json!({}), &[&fact])
         }),
         ("name-with-a-blank", |a| {
             let arguments = json!({ "path": a.environment.file("notes/old name.txt") });
-            a.call_and_expect(READ, arguments, &["a blank in its name"]).map(drop)
+            a.expect(READ, arguments, &["a blank in its name"])
         }),
         ("first-lines-of-a-log", |a| {
             let arguments = json!({ "path": a.environment.file("logs/app.log"), "head": 5 });
-            a.call_and_expect(READ, arguments, &["2026-02-03T00:00:04"]).map(drop)
+            a.expect(READ, arguments, &["2026-02-03T00:00:04"])
         }),
         ("last-lines-of-a-log", |a| {
             let arguments = json!({ "path": a.environment.file("logs/app.log"), "tail": 6 });
-            a.call_and_expect(READ, arguments, &["shutdown began after 41 open jobs"]).map(drop)
+            a.expect(READ, arguments, &["shutdown began after 41 open jobs"])
         }),
         ("function-of-a-source-file", |a| {
             let shown = a.read("src/parser.rs")?;

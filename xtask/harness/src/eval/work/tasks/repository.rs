@@ -6,23 +6,14 @@ use crate::eval::work::task::{Script, Task, group};
 
 /// The tasks.
 pub fn tasks() -> Vec<Task> {
-    group("repository", &scripts())
-}
-
-fn scripts() -> Vec<(&'static str, Script)> {
-    vec![
+    let scripts: &[(&str, Script)] = &[
         ("status", |a| {
             let arguments = json!({ "repo_path": a.environment.repository() });
-            a.call_and_expect(
-                "git.git_status",
-                arguments,
-                &["On branch main", "part-00.md", "draft.md"],
-            )
-            .map(drop)
+            a.expect("git.git_status", arguments, &["On branch main", "part-00.md", "draft.md"])
         }),
         ("newest-commits", |a| {
             let arguments = json!({ "repo_path": a.environment.repository(), "max_count": 5 });
-            a.call_and_expect("git.git_log", arguments, &["Change 40:", "Change 36:"]).map(drop)
+            a.expect("git.git_log", arguments, &["Change 40:", "Change 36:"])
         }),
         ("commit-by-its-message", |a| {
             let path = a.environment.repository();
@@ -35,24 +26,18 @@ fn scripts() -> Vec<(&'static str, Script)> {
             let id = head.rsplit("Commit: ").next().and_then(|rest| rest.lines().next());
             let id = id.unwrap_or_default().trim().trim_matches('\'').to_owned();
             let arguments = json!({ "repo_path": path, "revision": id });
-            a.call_and_expect("git.git_show", arguments, &["+# Change 23"]).map(drop)
+            a.expect("git.git_show", arguments, &["+# Change 23"])
         }),
         ("what-is-not-staged", |a| {
             let arguments = json!({ "repo_path": a.environment.repository() });
-            a.call_and_expect(
-                "git.git_diff_unstaged",
-                arguments,
-                &["+The drain is closed at 18:40."],
-            )
-            .map(drop)
+            a.expect("git.git_diff_unstaged", arguments, &["+The drain is closed at 18:40."])
         }),
         ("stage-and-look", |a| {
             let path = a.environment.repository();
             let arguments = json!({ "repo_path": path, "files": ["part-00.md"] });
             a.call_and_expect("git.git_add", arguments, &["staged"])?;
             let arguments = json!({ "repo_path": path });
-            a.call_and_expect("git.git_diff_staged", arguments, &["+The drain is closed at 18:40."])
-                .map(drop)
+            a.expect("git.git_diff_staged", arguments, &["+The drain is closed at 18:40."])
         }),
         ("commit-a-draft", |a| {
             let path = a.environment.repository();
@@ -61,7 +46,7 @@ fn scripts() -> Vec<(&'static str, Script)> {
             let arguments = json!({ "repo_path": path, "message": "Add the draft" });
             a.call_and_expect("git.git_commit", arguments, &["committed successfully"])?;
             let arguments = json!({ "repo_path": path, "max_count": 1 });
-            a.call_and_expect("git.git_log", arguments, &["Add the draft"]).map(drop)
+            a.expect("git.git_log", arguments, &["Add the draft"])
         }),
         ("new-branch", |a| {
             let path = a.environment.repository();
@@ -69,12 +54,12 @@ fn scripts() -> Vec<(&'static str, Script)> {
                 json!({ "repo_path": path, "branch_name": "fix/drain", "base_branch": "main" });
             a.call_and_expect("git.git_create_branch", arguments, &["fix/drain"])?;
             let arguments = json!({ "repo_path": path, "branch_name": "fix/drain" });
-            a.call_and_expect("git.git_checkout", arguments, &["fix/drain"]).map(drop)
+            a.expect("git.git_checkout", arguments, &["fix/drain"])
         }),
         ("list-the-branches", |a| {
             let arguments =
                 json!({ "repo_path": a.environment.repository(), "branch_type": "local" });
-            a.call_and_expect("git.git_branch", arguments, &["* main", "feature/valves"]).map(drop)
+            a.expect("git.git_branch", arguments, &["* main", "feature/valves"])
         }),
         ("compare-branches", |a| {
             let arguments =
@@ -84,7 +69,7 @@ fn scripts() -> Vec<(&'static str, Script)> {
         }),
         ("file-of-another-branch", |a| {
             let arguments = json!({ "repo_path": a.environment.repository(), "revision": "feature/valves:valves.md" });
-            a.call_and_expect("git.git_show", arguments, &["V-118"]).map(drop)
+            a.expect("git.git_show", arguments, &["V-118"])
         }),
         ("edit-and-commit", |a| {
             let shown = a.read("app/draft.md")?;
@@ -98,14 +83,15 @@ fn scripts() -> Vec<(&'static str, Script)> {
             // The shown id leads to the commit.
             let id = a.between(&(with_line_end(done)), "hash ", "\n")?;
             let arguments = json!({ "repo_path": path, "revision": id.trim() });
-            a.call_and_expect("git.git_show", arguments, &["+A draft that is added now."]).map(drop)
+            a.expect("git.git_show", arguments, &["+A draft that is added now."])
         }),
         ("whole-log", |a| {
             let arguments = json!({ "repo_path": a.environment.repository(), "max_count": 100 });
             let mut shown = a.call_and_expect("git.git_log", arguments, &[])?;
             a.find(&mut shown, "Change 1:", "Change 1:")
         }),
-    ]
+    ];
+    group("repository", scripts)
 }
 
 /// The texts with a line end appended to each.

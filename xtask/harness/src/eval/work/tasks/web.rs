@@ -6,19 +6,15 @@ use crate::eval::work::task::{Script, Task, group};
 
 /// The tasks.
 pub fn tasks() -> Vec<Task> {
-    group("web", &scripts())
-}
-
-fn scripts() -> Vec<(&'static str, Script)> {
-    vec![
+    let scripts: &[(&str, Script)] = &[
         ("page-of-hours", |a| {
             let url = format!("{}/hours", a.environment.web);
-            a.call_and_expect("fetch.fetch", json!({ "url": url }), &["opens at 07:20"]).map(drop)
+            a.expect("fetch.fetch", json!({ "url": url }), &["opens at 07:20"])
         }),
         ("page-as-it-is", |a| {
             let url = format!("{}/hours", a.environment.web);
             let arguments = json!({ "url": url, "raw": true });
-            a.call_and_expect("fetch.fetch", arguments, &["<h1>Opening hours</h1>"]).map(drop)
+            a.expect("fetch.fetch", arguments, &["<h1>Opening hours</h1>"])
         }),
         ("next-part-of-a-page", |a| {
             let url = format!("{}/history", a.environment.web);
@@ -48,17 +44,17 @@ fn scripts() -> Vec<(&'static str, Script)> {
             let line = a.line(&shown, "The depot opens")?;
             let arguments =
                 json!({ "path": a.environment.file("notes/hours.md"), "content": line });
-            a.call_and_expect("filesystem.write_file", arguments, &[]).map(drop)
+            a.expect("filesystem.write_file", arguments, &[])
         }),
         ("convert-a-time", |a| {
             let arguments = json!({ "source_timezone": "Asia/Tokyo", "time": "18:30",
                 "target_timezone": "Asia/Kolkata" });
-            a.call_and_expect("time.convert_time", arguments, &["15:00:00+05:30"]).map(drop)
+            a.expect("time.convert_time", arguments, &["15:00:00+05:30"])
         }),
         ("time-of-a-place", |a| {
             let arguments = json!({ "timezone": "Pacific/Auckland" });
-            a.call_and_expect("time.get_current_time", arguments, &["Pacific/Auckland", "datetime"])
-                .map(drop)
+            a.expect("time.get_current_time", arguments, &["Pacific/Auckland", "datetime"])
         }),
-    ]
+    ];
+    group("web", scripts)
 }
