@@ -57,7 +57,7 @@ const SLOW: &[Step] = &[
         features::run(sh, &features::Args { each: true })
     }),
     step("doctests", "cargo test --doc --workspace --all-features", test::doctests),
-    step("doc", "cargo xtask doc", |sh, _| doc::run(sh)),
+    step("doc", "cargo xtask doc --check", |sh, _| doc::run(sh, &doc::Args { check: true })),
     step("examples", "cargo xtask examples", |sh, _| {
         examples::run(sh, &examples::Args { bless: false, name: None })
     }),

@@ -16,6 +16,7 @@ mod layers;
 mod lint;
 mod mutants;
 mod package;
+mod picture;
 mod test;
 mod tidy;
 
@@ -48,8 +49,8 @@ enum Verb {
     Tidy,
     /// Run the tests with nextest, then the doctests.
     Test(test::Args),
-    /// Build the documentation; a warning fails.
-    Doc,
+    /// Draw the picture of the README and build the documentation; a warning fails.
+    Doc(doc::Args),
     /// Write the public interface of each crate to `docs/api/`, or report where it has changed.
     Api(api::Args),
     /// Count the dependencies of each crate, and fail if one exceeds its limit.
@@ -105,7 +106,7 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Layers(args) => layers::run(&sh, &args),
         Verb::Tidy => tidy::run(&sh),
         Verb::Test(args) => test::run(&sh, &args),
-        Verb::Doc => doc::run(&sh),
+        Verb::Doc(args) => doc::run(&sh, &args),
         Verb::Api(args) => api::run(&sh, &args),
         Verb::Dependencies => dependencies::run(&sh),
         Verb::Features(args) => features::run(&sh, &args),
