@@ -75,6 +75,7 @@ mod prompts;
 mod protected_file_watch;
 mod proxy;
 mod receipt_request;
+mod refusal;
 mod reload;
 mod render;
 mod request_limits;

@@ -1,16 +1,16 @@
-//! Renders kernel outcomes for an agent: results, and refusals that tell it what to do next.
+//! Renders kernel outcomes for an agent.
 
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::Invocation;
 use weaver_types::{
-    ApprovalAuthority, ApprovalRequestId, CheckKind, CheckResult, Decision, Frame, ReasonCode,
-    Remedy, ResponseMode, ResultStatus, TIMEOUT_MS, ToolErrorCode, ToolResult, Verdict,
+    Frame, ReasonCode, ResponseMode, ResultStatus, TIMEOUT_MS, ToolErrorCode, ToolResult, Verdict,
 };
 
 use super::call::CallOutcome;
 use super::client::Client;
 use super::era::Era;
 use super::output_schema::NOTE_MARK;
+use super::refusal::refusal_body;
 
 /// The answer to a tool call, independent of the protocol era.
 pub(crate) struct Reply {
@@ -248,174 +248,5 @@ fn advice_after_failure(reason: ReasonCode, error: Option<ToolErrorCode>) -> &'s
             "Its server limits how often it is called. Wait a while, then make the same call again."
         }
         _ => "It was tried and failed. Change the arguments or choose another way.",
-    }
-}
-
-fn refusal_body(outcome: &CallOutcome) -> Value {
-    let (invocation, decision) = (&outcome.invocation, &outcome.invocation.decision);
-    let obstacles: Vec<Value> = decision
-        .obstacles()
-        .take(8)
-        .map(|result| {
-            json!({
-                "check": check_name(result),
-                "verdict": result.verdict,
-                "reason": result.reason,
-                "detail": result.detail,
-                "discharged_by": result.discharge,
-            })
-        })
-        .collect();
-    let mut body = json!({
-        "verdict": decision.verdict(),
-        "reason": decision.primary_reason(),
-        "message": refusal_message(decision),
-        "obstacles": obstacles,
-        "call": invocation.call,
-    });
-    if let (Some(request), Some(fields)) = (&invocation.request, body.as_object_mut()) {
-        let reason = if outcome.approval_timed_out {
-            ReasonCode::ApprovalTimeout
-        } else {
-            ReasonCode::ApprovalRequired
-        };
-        fields.insert("reason".to_owned(), json!(reason));
-        fields.insert("approval".to_owned(), json!({ "request": request }));
-        fields.insert("message".to_owned(), json!(held_message(decision, request, reason)));
-    }
-    body
-}
-
-/// The check of an obstacle. Where the arguments are at fault, no justification would help.
-fn check_name(result: &CheckResult) -> Value {
-    match (result.check, &result.discharge) {
-        (CheckKind::Justification, Remedy::Arguments) => json!("arguments"),
-        (check, _) => json!(check),
-    }
-}
-
-/// The message for a call that waits for approval.
-fn held_message(decision: &Decision, request: &ApprovalRequestId, reason: ReasonCode) -> String {
-    let so_far = match reason == ReasonCode::ApprovalTimeout {
-        true => {
-            format!("{}, which has not happened yet", who_must_release(decision.authority()))
-        }
-        false => who_must_release(decision.authority()),
-    };
-    format!(
-        "{}: {}. Nothing was executed: {so_far}. The request `{request}` stays open: tell the user to run \
-         `weaver approve grant {request}`, go on with other work, and make the same call again once it is granted.",
-        decision.primary_reason(),
-        decision.detail()
-    )
-}
-
-/// Who must release a call, such as `2 people, with the role cfo among them, must release it`.
-fn who_must_release(authority: &ApprovalAuthority) -> String {
-    match (authority.quorum, authority.roles_in_words()) {
-        (0 | 1, None) => "a person must release it".to_owned(),
-        (0 | 1, Some(role)) => format!("a person with the role {role} must release it"),
-        (many, None) => format!("{many} people must release it"),
-        (many, Some(role)) => {
-            format!("{many} people, with the role {role} among them, must release it")
-        }
-    }
-}
-
-/// One sentence on what happened and one on what to do.
-fn refusal_message(decision: &Decision) -> String {
-    let what = decision.detail();
-    let next = match decision.verdict() {
-        Verdict::Allow => "It was executed.",
-        Verdict::Ask => "Nothing was executed. Supply what is missing and call again.",
-        Verdict::Hold => {
-            let who = who_must_release(decision.authority());
-            match decision.obstacles().find(|result| result.verdict == Verdict::Ask) {
-                // Nobody is asked about a call that is not complete.
-                Some(ask) => &format!(
-                    "Nothing was executed, and nobody was asked: first, {}. Then {who}.",
-                    ask.detail
-                ),
-                None => {
-                    &format!("Nothing was executed: {who}. Go on with other work or tell the user.")
-                }
-            }
-        }
-        Verdict::Deny if is_retryable_later(decision) => "Nothing was executed. Try again later.",
-        Verdict::Deny => {
-            "Nothing was executed. The same call will be denied again: use another tool or other arguments, or tell the user."
-        }
-    };
-    if what.is_empty() {
-        format!("{}. {next}", decision.primary_reason())
-    } else {
-        format!("{}: {what}. {next}", decision.primary_reason())
-    }
-}
-
-fn is_retryable_later(decision: &Decision) -> bool {
-    decision
-        .obstacles()
-        .filter(|result| result.verdict == Verdict::Deny)
-        .all(|result| matches!(result.discharge, Remedy::Wait { .. }))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use weaver_types::{DecisionBasis, Digest, PolicyOrigin};
-
-    use super::*;
-
-    fn decision(results: Vec<CheckResult>) -> Decision {
-        let none = Digest::from_bytes([0; 32]);
-        let basis = DecisionBasis { policy: none, contracts: none, origin: PolicyOrigin::Code };
-        Decision::join(results, basis)
-    }
-
-    fn hold() -> CheckResult {
-        let (check, reason) = (CheckKind::Rule, ReasonCode::ApprovalRequired);
-        CheckResult::new(check, Verdict::Hold, reason, "rule `writes`")
-    }
-
-    fn wrong_arguments() -> CheckResult {
-        let (check, reason) = (CheckKind::Justification, ReasonCode::InvalidArguments);
-        CheckResult::new(check, Verdict::Ask, reason, "`/to` is missing")
-            .with_remedy(Remedy::Arguments)
-    }
-
-    #[test]
-    fn a_held_call_says_who_is_asked_and_how_it_is_released() {
-        let request = ApprovalRequestId::parse("apr_00000000000000000000000000000001").unwrap();
-        let message = held_message(&decision(vec![hold()]), &request, ReasonCode::ApprovalRequired);
-        assert!(message.contains(&format!("`weaver approve grant {request}`")), "{message}");
-        // Of a call that is not complete, nobody is asked.
-        let message = refusal_message(&decision(vec![hold(), wrong_arguments()]));
-        assert!(message.contains("nobody was asked: first, `/to` is missing"), "{message}");
-        let message = refusal_message(&decision(vec![hold()]));
-        assert!(message.ends_with("Go on with other work or tell the user."), "{message}");
-    }
-
-    #[test]
-    fn wrong_arguments_are_no_matter_of_a_justification() {
-        assert_eq!(check_name(&wrong_arguments()), "arguments");
-        let why = CheckResult { discharge: Remedy::Nothing, ..wrong_arguments() };
-        assert_eq!(check_name(&why), "justification");
-        assert_eq!(check_name(&hold()), "rule");
-    }
-
-    #[test]
-    fn a_model_reads_how_many_people_must_release_a_call() {
-        let roles = BTreeSet::from([BTreeSet::from(["cfo".to_owned()])]);
-        for (quorum, roles, who) in [
-            (1, BTreeSet::new(), "a person must release it"),
-            (1, roles.clone(), "a person with the role cfo must release it"),
-            (2, BTreeSet::new(), "2 people must release it"),
-            (2, roles, "2 people, with the role cfo among them, must release it"),
-        ] {
-            let authority = ApprovalAuthority { quorum, roles, ..ApprovalAuthority::default() };
-            assert_eq!(who_must_release(&authority), who);
-        }
     }
 }
