@@ -67,17 +67,17 @@ pub(crate) struct Update {
     /// Ask nothing
     #[arg(long)]
     pub(super) yes: bool,
-    /// Where secrets go: `env`, a file for you alone, or `keychain`
+    /// Where secrets go: `env` (a file) or `keychain`
     #[arg(long, value_name = "PLACE")]
     pub(super) secrets: Option<String>,
-    /// Take in this tool (`server.tool`), although its description addresses the model; may be repeated
+    /// Take in this tool, although it addresses the model
     #[arg(long, value_name = "TOOL")]
     pub(super) accept: Vec<String>,
     /// The root key, if not where `weaver init` put it
     #[arg(long, value_name = "FILE")]
     pub(super) key: Option<PathBuf>,
-    /// How long one server may take to start and list its tools
-    #[arg(long, value_name = "SECONDS", default_value_t = 60,
+    /// How long one server may take [default: 60]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, hide_default_value = true,
         value_parser = clap::value_parser!(u64).range(1..=600))]
     pub(super) timeout: u64,
     #[command(flatten)]

@@ -128,7 +128,7 @@ const FILES: [Broken; 74] = [
         Nothing,
         "kind = \"policy\"\nformat = 9\nid = \"example\"\nversion = 1\n",
         2,
-        "form 9 is newer than 2",
+        "format 9 is newer than 1",
     ),
     broken(
         POLICY,
@@ -145,13 +145,6 @@ const FILES: [Broken; 74] = [
         "this is a whole number",
     ),
     broken(POLICY, Head, "expires = \"soon\"", 5, "this is not a point in time"),
-    broken(
-        POLICY,
-        Head,
-        "enforcement = \"observe\"",
-        5,
-        "`enforcement` is known from form 2 on, and this document has",
-    ),
     broken(POLICY, Head, "rulez = 1", 5, "unknown key `rulez`"),
     broken(POLICY, Head, "[[rules]]\nname = \"a\"\n", 5, "`match` is missing"),
     broken(

@@ -189,7 +189,6 @@ pub(super) fn toml_string(text: &str) -> String {
 fn policy(posture: Posture, rules: &str) -> String {
     let head = posture.policy_head();
     let head = include_str!("templates/policy.toml")
-        .replace("{format}", &head.format.to_string())
         .replace("{enforcement}", head.enforcement_line)
         .replace("{trusted_destinations}", posture.trusted_destinations());
     format!("{head}{rules}")

@@ -71,24 +71,20 @@ impl Posture {
         }
     }
 
-    /// The format of the policy, and whether it enforces its rules.
+    /// Whether the policy enforces its rules.
     pub(super) fn policy_head(self) -> PolicyHead {
         match self {
             Self::Observe => PolicyHead {
-                format: 2,
                 enforcement_line: "\n# Nothing is held or denied yet, only recorded. L5, revocations and the firewall hold.\nenforcement = \"observe\"\n",
                 enforce_line: "\nenforcement = \"enforce\"",
             },
-            Self::Careful | Self::Locked => {
-                PolicyHead { format: 1, enforcement_line: "", enforce_line: "" }
-            }
+            Self::Careful | Self::Locked => PolicyHead { enforcement_line: "", enforce_line: "" },
         }
     }
 }
 
 /// What a posture adds to the policy's head and to individually chosen rules.
 pub(super) struct PolicyHead {
-    pub(super) format: u8,
     pub(super) enforcement_line: &'static str,
     /// The line that makes a rule enforced under every posture.
     pub(super) enforce_line: &'static str,
