@@ -47,7 +47,7 @@ const fn broken(
     Broken { file, context, text, line, cause }
 }
 
-const FILES: [Broken; 74] = [
+const FILES: [Broken; 73] = [
     broken(CONFIG, Nothing, "[principal\nid = \"x\"", 1, "not TOML: unclosed table, expected `]`"),
     broken(CONFIG, Server, "x = 1", 8, "unknown key `x`"),
     broken(CONFIG, Server, "args = \"x\"", 8, "this is text, not a list"),
