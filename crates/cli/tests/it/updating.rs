@@ -221,7 +221,7 @@ fn a_tool_that_comes_later_is_bounded_as_by_a_setup() {
         "description": "Execute an INSERT, UPDATE, or DELETE query on the SQLite database" });
     let note = json!({ "name": "write_file", "description": "Writes a file.", "inputSchema": {
         "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] } });
-    gateway.list(&[tool("get_note", "Gets a note."), query, note]);
+    gateway.list(&[tool("get_note", "Gets a note."), query.clone(), note.clone()]);
     let run = gateway.update();
     let taken = json!(["notes.write_file", "notes.write_query"]);
     assert_eq!((run.code, &run.json()["tools"]), (0, &taken), "{run:?}");
@@ -237,12 +237,12 @@ fn a_tool_that_comes_later_is_bounded_as_by_a_setup() {
     ]);
     assert_eq!(verdicts, ["allow", "hold", "allow", "hold"]);
     // Another update adds to what is there.
-    let more = json!({ "name": "write_page", "description": "Writes a file.", "inputSchema": {
-        "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] } });
-    gateway.list(&[tool("get_note", "Gets a note."), more]);
+    let more = json!({ "name": "write_rows", "inputSchema": query["inputSchema"],
+        "description": query["description"] });
+    gateway.list(&[tool("get_note", "Gets a note."), query, note, more]);
     assert_eq!(gateway.update().code, 0);
     let third = policy("policy.toml");
-    assert!(third.contains("\nversion = 3\n") && third.contains("notes.write_page"), "{third}");
+    assert!(third.contains("\nversion = 3\n") && third.contains("notes.write_rows"), "{third}");
     assert_eq!(third.matches("[lists]").count(), 1, "{third}");
     assert_eq!(third.matches("\nsensitive-places = ").count(), 1, "{third}");
     assert_eq!(third.matches("name = \"sensitive-places\"").count(), 1, "{third}");

@@ -153,14 +153,17 @@ mod tests {
     fn as_many_sessions_as_are_kept_fit_into_the_file() {
         let archive = SessionArchive::default();
         let quotes = |bytes: usize| "\"".repeat(bytes);
-        let watched = json!({ "method": "resources/subscribe",
-            "params": { "uri": quotes(MAX_SUBSCRIPTION_BYTES / 2 - 20) } });
+        let watched = |name: &str| {
+            let uri = format!("{name}{}", quotes(MAX_SUBSCRIPTION_BYTES / 4 - 20));
+            json!({ "method": "resources/subscribe", "params": { "uri": uri } })
+        };
         // In JSON a quotation mark takes two bytes.
         let opening = json!({ "method": "initialize", "params": { "x": quotes(7_500) } });
         for number in 0..MAX_SESSIONS {
             let id = number.to_string();
             archive.record(&id, "ana", &opening);
-            archive.record(&id, "ana", &watched);
+            archive.record(&id, "ana", &watched("a"));
+            archive.record(&id, "ana", &watched("b"));
         }
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("sessions.json");
