@@ -329,9 +329,11 @@ impl GatewayUpdate {
     fn policy_text(&self, rules: &RuleTexts) -> Result<String, SetupError> {
         let path = self.config.documents_folder.join(POLICY);
         let version = self.policy.policy().version.saturating_add(1);
-        let mut text = with_version(&self.policy_text, version).ok_or_else(|| {
-            SetupError::NeedsManualEdit { path, reason: "its version is not on a line of its own" }
-        })?;
+        let mut text =
+            with_version(&self.policy_text, version).ok_or(SetupError::NeedsManualEdit {
+                path,
+                reason: "its version is not on a line of its own",
+            })?;
         if !text.ends_with('\n') {
             text.push('\n');
         }
