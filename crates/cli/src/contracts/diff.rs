@@ -62,7 +62,7 @@ fn surface_and_tools(args: &Diff) -> Result<(&str, &[String]), Failure> {
         && let Some((first, rest)) = args.tools.split_first()
         && !first.contains('.')
     {
-        let config = weaver_gateway::config::load(&args.from.config.path())?;
+        let config = weaver_gateway::config::load(args.from.config.path())?;
         if config.upstreams.iter().any(|server| server.name.as_str() == first) {
             return Ok((first, rest));
         }

@@ -77,7 +77,7 @@ fn a_replaced_certificate_is_in_force_and_a_broken_one_is_not() {
     assert!(!String::from_utf8_lossy(&answer).contains("200"), "nothing is said without TLS");
     let second = issuer();
     write(&folder.path(""), &second);
-    until("the new certificate is not in force", || !health(&address, &second).is_err());
+    until("the new certificate is in force", || health(&address, &second).is_ok());
     let doctor = weaver(&["doctor", "--config", &config, "--json"]).json();
     let mut checks = doctor["checks"].as_array().unwrap().iter();
     let found = checks.find(|check| check["subject"] == "certificate").unwrap();
