@@ -33,11 +33,19 @@ pub(super) fn run(named: Option<PathBuf>) -> Result<Exit, Failure> {
     };
     let gateway = GatewayConnections::open(&file)?;
     let mut steps: Vec<NextStep> = Vec::new();
+    let held = held_calls_row(&file, &gateway.config, &mut steps);
+    let mut out = String::new();
     // What a person has to do comes first: a call that waits is lost when its time is over.
-    let mut out = held_calls_row(&file, &gateway.config, &mut steps);
+    let has_held_calls = !steps.is_empty();
+    if has_held_calls {
+        out.push_str(&held);
+    }
     out.push_str(&server_rows(&gateway.config, &mut steps));
     out.push_str(&daemon_rows(&gateway.config, &mut steps));
     out.push_str(&client_rows(&gateway, &mut steps)?);
+    if !has_held_calls {
+        out.push_str(&held);
+    }
     out.push_str(&log_rows(&gateway.config, &mut steps)?);
     steps.extend([
         NextStep::new("weaver trace", "tells what happened today"),
