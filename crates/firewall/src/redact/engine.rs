@@ -102,10 +102,12 @@ const PSEUDO_RULES: [ScanRule; 2] = [
 impl DetectionEngine {
     /// Compiles rules. Only values of these kinds are detected, unless none is named.
     pub(crate) fn new(
-        rules: Vec<Rule>,
+        mut rules: Vec<Rule>,
         scanners: &[Scanner],
         kinds: &BTreeSet<String>,
     ) -> Result<Self, RuleFileError> {
+        // These are for the tests of the rules, and as large as all their patterns.
+        rules.iter_mut().for_each(|rule| rule.keeps = Vec::new());
         let mut literals = BTreeMap::<&str, Vec<usize>>::new();
         for (index, rule) in rules.iter().enumerate() {
             for anchor in &rule.anchors {
@@ -244,7 +246,7 @@ impl<'e> ActiveRules<'e> {
     ) {
         let text = window.text;
         work_meter::add_bytes(text.len());
-        let mut runs = token_run::RunEndCache::default();
+        let mut runs = token_run::TextCache::default();
         self.engine.anchors.for_each_match(text.as_bytes(), |at, literal| {
             for rule in self.engine.rules_by_anchor.get(literal).into_iter().flatten() {
                 let anchor = AnchorHit { at, rule: *rule };
@@ -267,7 +269,7 @@ impl<'e> ActiveRules<'e> {
         anchors: impl Iterator<Item = AnchorHit>,
         found: &mut Vec<Detection>,
     ) {
-        let mut runs = token_run::RunEndCache::default();
+        let mut runs = token_run::TextCache::default();
         found.extend(anchors.filter_map(|anchor| self.verify(window.text, anchor, &mut runs)));
         self.run_scanners(window, found);
     }
@@ -276,7 +278,7 @@ impl<'e> ActiveRules<'e> {
         &self,
         text: &str,
         anchor: AnchorHit,
-        runs: &mut token_run::RunEndCache,
+        runs: &mut token_run::TextCache,
     ) -> Option<Detection> {
         let range = self.engine.rules.get(anchor.rule)?.verify(text, anchor.at, runs)?;
         self.is_masked(anchor.rule).then_some(Detection { range, rule: anchor.rule })

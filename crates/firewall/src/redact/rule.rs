@@ -54,6 +54,8 @@ pub(crate) struct Rule {
     pub(crate) url: bool,
     /// A byte that every match contains; a window without it is not searched.
     pub(crate) needs: Option<u8>,
+    /// Whether every match contains a digit or a sign as passwords have them.
+    pub(crate) needs_password_sign: bool,
     /// Validators that the masked text must pass.
     pub(crate) checks: Vec<Validator>,
     /// The minimum entropy of the masked text, in bits per byte.
@@ -69,12 +71,12 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// The value at an anchor, if there is one. `runs` caches where token runs end.
+    /// The value at an anchor, if there is one. `cache` is that of this text.
     pub(crate) fn verify(
         &self,
         text: &str,
         at: usize,
-        runs: &mut token_run::RunEndCache,
+        cache: &mut token_run::TextCache,
     ) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
         if self.boundary && at.checked_sub(1).and_then(|i| bytes.get(i)).is_some_and(is_word_byte) {
@@ -87,10 +89,13 @@ impl Rule {
         if self.needs.is_some_and(|needs| !window.contains(&needs)) {
             return None;
         }
+        if self.needs_password_sign && !cache.has_password_sign(bytes, at, end) {
+            return None;
+        }
         work_meter::add_bytes(window.len());
         let Some(regex) = self.pattern.compiled() else {
             // A pattern that does not compile masks everything that it could have matched.
-            return Some(at..runs.end(text, at));
+            return Some(at..cache.run_end(text, at));
         };
         let found = value_range(regex, window)?;
         let found = found.start + self.trim.0..found.end.saturating_sub(self.trim.1);
@@ -103,7 +108,7 @@ impl Rule {
             range.start = url_start(bytes, range.start);
         }
         if self.extend {
-            range.end = range.end.max(runs.end(text, range.end.saturating_sub(1)));
+            range.end = range.end.max(cache.run_end(text, range.end.saturating_sub(1)));
         }
         Some(range)
     }
@@ -303,7 +308,7 @@ mod tests {
         let rule = rule_file::parse_rules(file).unwrap().remove(0);
         let found = |text: &str| {
             let at = text.find(" is it").unwrap();
-            rule.verify(text, at, &mut token_run::RunEndCache::default())
+            rule.verify(text, at, &mut token_run::TextCache::default())
         };
         assert_eq!(found("a 123 is it"), Some(2..5));
         assert_eq!(found("123 is it"), Some(0..3));

@@ -83,6 +83,8 @@ struct RuleEntry {
     url: bool,
     needs: Option<char>,
     #[serde(default)]
+    needs_password_sign: bool,
+    #[serde(default)]
     validate: Vec<String>,
     entropy: Option<f64>,
     #[serde(default)]
@@ -169,6 +171,7 @@ impl RuleEntry {
             extend: self.extend,
             url: self.url,
             needs,
+            needs_password_sign: self.needs_password_sign,
             checks,
             entropy: self.entropy,
             context,

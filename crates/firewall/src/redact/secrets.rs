@@ -361,9 +361,10 @@ fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
     let mut named = CoveredRanges::default();
     named.add(hits.iter().map(|hit| hit.range.clone()));
     keyword_proximity::scan(window, &named, hits);
-    let mut runs = token_run::RunEndCache::default();
+    let mut runs = token_run::TextCache::default();
     for hit in hits.iter_mut().filter(|hit| hit.range.len() >= MAX_VALUE_BYTES) {
-        hit.range.end = hit.range.end.max(runs.end(window.text, hit.range.end.saturating_sub(1)));
+        hit.range.end =
+            hit.range.end.max(runs.run_end(window.text, hit.range.end.saturating_sub(1)));
     }
 }
 
