@@ -1,7 +1,7 @@
 //! `weaver demo`: the main job in one command, offline, on real processes and real files.
 //!
-//! The demo starts `weaver serve` as its child, which in turn starts [`weaver
-//! demo-server`](serve_files), and talks to it as any MCP client would. A scripted agent stands in
+//! The demo starts `weaver serve` as its child, which in turn starts `weaver
+//! demo-server`, and talks to it as any MCP client would. A scripted agent stands in
 //! for a model: it reads, writes, tries to delete, and obeys a poisoned note. One scripted person
 //! approves a call; another tries to approve one without the authority. The demo checks Weaver's
 //! answers and, at the end, the files. An unexpected answer ends the demo with an error, so it is
