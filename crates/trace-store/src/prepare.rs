@@ -60,6 +60,7 @@ pub(crate) fn prepare(batch: Arc<Batch>, salts: &SaltPool) -> Result<PreparedBat
 }
 
 /// Validates the batch of a record store, which has no log and no blobs.
+#[cfg(feature = "sqlite")]
 pub(crate) fn prepare_records(batch: &Batch) -> Result<(), LedgerError> {
     if !batch.events.is_empty() || !batch.prune.is_empty() || !batch.blobs.is_empty() {
         return refuse(
