@@ -53,7 +53,7 @@ impl ResultPipeline {
         let noted = payment.as_ref().map_or(&[][..], |payment| &payment.sources);
         if !(writes || trusted) || !is_untrusted(slot) {
             return match payment {
-                Some(_) => self.note_arguments(invocation, slot, (&[], &[], noted)),
+                Some(_) => self.note_arguments(invocation, slot, &[], &[], noted),
                 None => Ok(ProvenanceUpdate::default()),
             }
             .map(|update| update.with_payment(payment));
@@ -75,7 +75,7 @@ impl ResultPipeline {
         if trusted && (!vouched || is_void()) {
             void.push(invocation.call.as_str());
         }
-        self.note_arguments(invocation, slot, (&tokens, &void, noted))
+        self.note_arguments(invocation, slot, &tokens, &void, noted)
             .map(|update| update.with_payment(payment))
     }
 
@@ -84,7 +84,9 @@ impl ResultPipeline {
         &self,
         invocation: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
-        (tokens, void, payment): (&[ValueToken], &[&str], &[String]),
+        tokens: &[ValueToken],
+        void: &[&str],
+        payment: &[String],
     ) -> Result<ProvenanceUpdate, RecordingError> {
         let name = format!("{}.args", invocation.call);
         let entries = |index: &ProvenanceIndex| {
