@@ -162,7 +162,7 @@ impl Driver for McpDriver {
         }
         Box::pin(async move {
             let work = async move { run(&instance.await?, request).await };
-            runtime_task::run_on(&self.runtime, work).await
+            runtime_task::run_on(&self.runtime, Box::pin(work)).await
         })
     }
 

@@ -1,12 +1,12 @@
 //! Runs work on the tokio runtime for a future that any executor may poll.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
 use tokio::runtime::Handle;
 use weaver_agent_kernel::DriverError;
-use weaver_types::RawResult;
+use weaver_types::{BoxFuture, RawResult};
 
 use crate::abort_on_drop::AbortOnDrop;
 
@@ -17,7 +17,7 @@ use crate::abort_on_drop::AbortOnDrop;
 /// that wake each other), and each call would wake another worker twice.
 pub(crate) async fn run_on(
     runtime: &Handle,
-    work: impl Future<Output = Result<RawResult, DriverError>> + Send + 'static,
+    work: BoxFuture<'static, Result<RawResult, DriverError>>,
 ) -> Result<RawResult, DriverError> {
     if Handle::try_current().is_ok_and(|current| current.id() == runtime.id()) {
         return poll_in_place(runtime, work).await;
@@ -33,9 +33,8 @@ pub(crate) async fn run_on(
 /// its failure.
 async fn poll_in_place(
     runtime: &Handle,
-    work: impl Future<Output = Result<RawResult, DriverError>>,
+    mut work: BoxFuture<'static, Result<RawResult, DriverError>>,
 ) -> Result<RawResult, DriverError> {
-    let mut work = Box::pin(work);
     poll_fn(|context| {
         let _inside = runtime.enter();
         let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)));
@@ -75,15 +74,16 @@ mod tests {
     fn only_a_future_that_another_executor_polls_has_a_task_of_its_own() {
         let (own, other) = (runtime(), runtime());
         let handle = own.handle();
-        assert_eq!(said(own.block_on(run_on(handle, tasks_of(handle.clone())))), "0");
-        assert_eq!(said(other.block_on(run_on(handle, tasks_of(handle.clone())))), "1");
+        assert_eq!(said(own.block_on(run_on(handle, Box::pin(tasks_of(handle.clone()))))), "0");
+        assert_eq!(said(other.block_on(run_on(handle, Box::pin(tasks_of(handle.clone()))))), "1");
     }
 
     #[test]
     fn a_future_that_moves_to_another_executor_goes_on_within_its_runtime() {
         let (own, other) = (runtime(), runtime());
         let handle = own.handle().clone();
-        let mut work = Box::pin(async move { run_on(&handle, tasks_of(handle.clone())).await });
+        let mut work =
+            Box::pin(async move { run_on(&handle, Box::pin(tasks_of(handle.clone()))).await });
         own.block_on(poll_fn(|context| {
             assert!(work.as_mut().poll(context).is_pending());
             Poll::Ready(())
@@ -95,8 +95,8 @@ mod tests {
     fn a_panic_is_the_failure_of_the_work_alone() {
         let (own, other) = (runtime(), runtime());
         for polling in [&own, &other] {
-            let outcome =
-                polling.block_on(run_on(own.handle(), async { panic!("a driver fails") }));
+            let outcome = polling
+                .block_on(run_on(own.handle(), Box::pin(async { panic!("a driver fails") })));
             assert_eq!(said(outcome), said(Err(runtime_ended())));
         }
     }

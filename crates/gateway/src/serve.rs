@@ -165,7 +165,7 @@ impl Default for ServeOptions {
 pub fn run(config: Config, options: ServeOptions, profile: Option<&str>) -> Result<(), ServeError> {
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        let server = Server::open(config, options).await?;
+        let server = Box::pin(Server::open(config, options)).await?;
         let owner = SessionOwner {
             client: ClientKey::for_starter_of_this_process()
                 .map_err(|error| ServeError::Run(error.into()))?,

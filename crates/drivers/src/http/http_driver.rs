@@ -75,7 +75,7 @@ impl Driver for HttpDriver {
                 let done = timeout(limit, tool.run(request, partial)).await;
                 done.unwrap_or(Err(DriverError::Timeout(limit)))
             };
-            runtime_task::run_on(&self.runtime, work).await
+            runtime_task::run_on(&self.runtime, Box::pin(work)).await
         })
     }
 

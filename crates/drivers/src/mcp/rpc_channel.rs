@@ -1,5 +1,6 @@
 //! Sends JSON-RPC requests over a transport, matches their replies and enforces the bounds.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -83,10 +84,11 @@ impl RpcChannel {
     ) -> Result<RpcResult, McpError> {
         let (method, limit) = (ask.method, ask.timeout);
         let timer = ask.timer.take();
-        let outcome = async {
+        // Pinned here: a future that is passed by value is stored once more by whoever awaits it.
+        let outcome = pin!(async {
             let _permit = self.acquire_permit().await?;
             self.exchange(ask).await
-        };
+        });
         let outcome = match timer {
             Some(timer) => timer.timeout(limit, outcome).await,
             None => timeout(limit, outcome).await.ok(),
@@ -259,7 +261,7 @@ impl RpcChannel {
                 cancel.notify_server &= era == Era::Legacy;
                 let exchange = Exchange { id, method, name, headers, client };
                 tokio::select! {
-                    answer = transport.exchange(&exchange, body) => answer,
+                    answer = Box::pin(transport.exchange(&exchange, body)) => answer,
                     reply = reply => reply.unwrap_or_else(|_| Err(ended())),
                 }
             }

@@ -97,7 +97,8 @@ impl Upstream {
             _ = shutdown.wait_for(|shutdown| *shutdown) => {
                 Err(McpError::Shutdown { upstream: self.config.name.clone() })
             }
-            connected = self.connect_once() => connected,
+            // Boxed: a handshake is long, and rarely needed.
+            connected = Box::pin(self.connect_once()) => connected,
         }
     }
 

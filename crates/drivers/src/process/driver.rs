@@ -65,10 +65,11 @@ impl Driver for ProcessDriver {
             let filled = program.template.fill(call.arguments())?;
             let partial = PartialResultReporter::new(&call).filter(|_| program.may_stream());
             let work = async move {
-                let outcome = timeout(limit, program.run_to_result(filled, partial)).await;
+                let outcome =
+                    timeout(limit, Box::pin(program.run_to_result(filled, partial))).await;
                 outcome.unwrap_or(Err(DriverError::Timeout(limit)))
             };
-            runtime_task::run_on(&self.runtime, work).await
+            runtime_task::run_on(&self.runtime, Box::pin(work)).await
         })
     }
 
@@ -80,7 +81,7 @@ impl Driver for ProcessDriver {
         let (program, limit) = (Arc::clone(&self.program), call.timeout());
         Some(Box::new(match program.template.fill(call.arguments()) {
             Ok(filled) => ChunkTask::start(&self.runtime, |chunks| async move {
-                let outcome = timeout(limit, program.stream(filled, chunks)).await;
+                let outcome = timeout(limit, Box::pin(program.stream(filled, chunks))).await;
                 outcome.unwrap_or(Err(DriverError::Timeout(limit)))
             }),
             Err(error) => ChunkTask::failed(&self.runtime, error),
@@ -118,7 +119,7 @@ impl Program {
             }
         };
         let read = |stdout| Output::read(stdout, config.output_bytes, observe);
-        let ProgramExit { status, output, stderr } = self.run(filled, read).await?;
+        let ProgramExit { status, output, stderr } = Box::pin(self.run(filled, read)).await?;
         let result = output::to_raw_result(config, status, output, &stderr)?;
         Ok(if config.price.0 > 0 { result.with_cost(config.price) } else { result })
     }
@@ -130,7 +131,7 @@ impl Program {
     ) -> Result<StreamSummary, DriverError> {
         let config = &self.config;
         let read = |stdout| Output::forward(stdout, config.output_bytes, &chunks);
-        let ProgramExit { status, output, stderr } = self.run(filled, read).await?;
+        let ProgramExit { status, output, stderr } = Box::pin(self.run(filled, read)).await?;
         let (summary, last) = output::stream_summary(config, status, &output?, &stderr)?;
         if let Some(last) = last {
             chunk_task::send(&chunks, RawChunk::Text(last)).await?;

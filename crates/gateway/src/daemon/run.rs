@@ -51,7 +51,7 @@ pub fn run(
         let unsigned_development = options.unsigned_development;
         let (fingerprint, program) =
             (ConfigFingerprint::from_config(&config), fingerprint::running_program());
-        let server = Arc::new(Server::open(config, options).await?);
+        let server = Arc::new(Box::pin(Server::open(config, options)).await?);
         let is_inherited = inherited.is_some();
         let listener = match inherited {
             Some(listener) => UnixListener::from_std(listener).map_err(DaemonError::connection)?,
@@ -103,7 +103,8 @@ pub fn run(
         if matches!(reason, EndReason::Stopped | EndReason::NotNeeded) {
             http.close();
         }
-        http.keep_connections_during(drain_sessions(shared, reason, signals)).await;
+        let drained = Box::pin(drain_sessions(shared, reason, signals));
+        http.keep_connections_during(drained).await;
         // A signal ends the process also while a gateway makes way for the next.
         Ok(if signals.have_been_received().await { EndReason::NotNeeded } else { reason })
     });

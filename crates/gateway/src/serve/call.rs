@@ -98,7 +98,8 @@ pub(crate) async fn run(client: &Client, call: CallRequest<'_>) -> Result<CallOu
             never = keep_run_alive(client) => match never {},
         }
     };
-    let outcome = measured.trace().scope(made).await;
+    // Boxed: the futures of a request are moved until its task runs, and this is most of them.
+    let outcome = measured.trace().scope(Box::pin(made)).await;
     match &outcome {
         Ok(outcome) => measured.end(&outcome.invocation),
         Err(error) => measured.fail(error.code()),
@@ -171,6 +172,7 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
     }
     let reporters: Vec<_> = reporter.cloned().into_iter().collect();
     let timer = CallTrace::current().map(|trace| trace.begin_hold());
+    let resolution = Box::pin(resolution);
     let phase = heartbeat::during(resolution, heartbeat::INTERVAL, &reporters, &wait_message).await;
     if let Some(task) = options.client_call.task() {
         task.clear_message();

@@ -125,7 +125,7 @@ impl Client {
         request: &CapabilityRequest,
         denial: CheckResult,
     ) -> Result<Invocation, ServeError> {
-        self.principal.reject(&self.gateway.kernel, request, denial).await
+        Box::pin(self.principal.reject(&self.gateway.kernel, request, denial)).await
     }
 
     /// Registers the principal and folder of a run's client. Its subscriptions follow it into the

@@ -103,8 +103,11 @@ impl ClientCall {
     }
 
     /// Runs work with this request as the current one.
-    pub(crate) async fn scope<T>(self: &Arc<Self>, work: impl Future<Output = T>) -> T {
-        CURRENT.scope(Arc::clone(self), work).await
+    pub(crate) fn scope<T>(
+        self: &Arc<Self>,
+        work: impl Future<Output = T>,
+    ) -> impl Future<Output = T> {
+        CURRENT.scope(Arc::clone(self), work)
     }
 
     /// The request that the current task works on.

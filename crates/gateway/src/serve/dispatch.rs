@@ -166,7 +166,8 @@ impl Session {
                     return answered;
                 }
                 let unknown = format!("method `{}` is not offered here", excerpt(other));
-                let answered = feature_methods::answer(client, era, &request, options).await;
+                let answered =
+                    Box::pin(feature_methods::answer(client, era, &request, options)).await;
                 answered.unwrap_or_else(|| Err(RpcError::new(code::METHOD_NOT_FOUND, unknown)))
             }
         }

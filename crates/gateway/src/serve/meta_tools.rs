@@ -57,7 +57,7 @@ pub(crate) async fn call(
         }
         (None, Some(argument_problem)) => return Ok(Reply::usage_error(argument_problem)),
         (None, None) if name == "tool_browse" => browse::answer(client, &arguments).await,
-        (None, None) => view_result(client, arguments).await,
+        (None, None) => Box::pin(view_result(client, arguments)).await,
     };
     Ok(reply.unwrap_or_else(internal_failure))
 }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinHandle};
@@ -117,11 +118,10 @@ impl RunningCall {
         answer: impl Future<Output = Result<Value, RpcError>> + Send + 'static,
     ) -> Self {
         // The task owns the permits: it may end while nobody waits for it, or outlive its client.
-        let answer_task = tokio::spawn(async move {
-            let answer = answer.await;
+        let answer_task = tokio::spawn(answer.map(move |answer| {
             drop(permits);
             answer
-        });
+        }));
         Self {
             identity,
             answer_task,

@@ -128,7 +128,7 @@ impl RunTracker {
         let (active, idle_run) = match self.next_run(kernel, current.take(), now)? {
             NextRun::Use(active, idle_run) => (active, idle_run),
             NextRun::Replace(replaced, fault) => {
-                (self.replace(kernel, &replaced, fault, now).await?, None)
+                (Box::pin(self.replace(kernel, &replaced, fault, now)).await?, None)
             }
             // A denied call is no use of the run, or the denials would have no end.
             NextRun::Denied(active) => {
@@ -141,7 +141,7 @@ impl RunTracker {
         // Deferred: a write for every call would be too expensive.
         let is_write_due = now.since(active.last_written) >= self.factory.idle_limit / 16;
         if is_write_due || active.last_written == Timestamp::default() {
-            self.write(kernel, &active, idle_run.as_deref()).await?;
+            Box::pin(self.write(kernel, &active, idle_run.as_deref())).await?;
             active = ActiveRun { last_written: now, needs_entry_event: false, ..active };
         }
         let run = active.run.clone();

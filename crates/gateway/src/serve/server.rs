@@ -104,7 +104,7 @@ impl Server {
         let mut parts = gateway_parts::open(&config, options)?;
         let (publisher, pruning) = (parts.publisher.take(), parts.pruning.take());
         let exporter = parts.exporter.take();
-        let gateway = Arc::new(Gateway::new(config, parts).await?);
+        let gateway = Arc::new(Box::pin(Gateway::new(config, parts)).await?);
         let publisher = publisher.map(CheckpointPublisher::start);
         let pruning = pruning.map(|(ledger, rules)| {
             let (tenant, timed) = (gateway.tenant.clone(), Arc::clone(&gateway));

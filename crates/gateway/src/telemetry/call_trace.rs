@@ -89,8 +89,11 @@ impl CallTrace {
     }
 
     /// Runs `work` with this trace as the current one.
-    pub(crate) async fn scope<T>(self: &Arc<Self>, work: impl Future<Output = T>) -> T {
-        CURRENT.scope(Arc::clone(self), work).await
+    pub(crate) fn scope<T>(
+        self: &Arc<Self>,
+        work: impl Future<Output = T>,
+    ) -> impl Future<Output = T> {
+        CURRENT.scope(Arc::clone(self), work)
     }
 
     pub(crate) fn is_exported(&self) -> bool {
