@@ -37,6 +37,7 @@ pub fn nextest(sh: &Shell, args: &[String], tally: &mut Tally) -> Result<()> {
     let command = process::cargo(sh)
         .args(["nextest", "run", "--workspace", "--all-features", "--no-tests=pass"])
         .args(["--color", process::colour()])
+        .env("NEXTEST_TEST_THREADS", test_threads().to_string())
         .args(args);
     let (output, success) = process::stream(command)?;
     let counted = Tally::from_nextest(&output);
@@ -46,6 +47,11 @@ pub fn nextest(sh: &Shell, args: &[String], tally: &mut Tally) -> Result<()> {
     }
     counted.context("cargo nextest printed no summary line, so nothing proves that tests ran")?;
     Ok(())
+}
+
+/// Two tests for each processor: most tests of the command wait for servers that they started.
+fn test_threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Run the doctests of all libraries and add them to the tally.
