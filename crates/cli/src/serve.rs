@@ -1,7 +1,7 @@
 //! `weaver serve`.
 
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use weaver_gateway::config::{self, Config, LogFormat, TelemetrySettings};
@@ -31,6 +31,9 @@ pub(super) struct Serve {
     /// The name of this client in `weaver status`; it grants no right
     #[arg(long, value_name = "TEXT")]
     pub(super) label: Option<String>,
+    /// The folder that the client works in, where it is not the one that starts this
+    #[arg(long, value_name = "FOLDER", conflicts_with = "standalone")]
+    pub(super) folder: Option<PathBuf>,
     /// Connect as the client whose token, from `weaver clients add`, is in this variable
     #[arg(long, value_name = "NAME", conflicts_with = "standalone")]
     pub(super) token_env: Option<String>,
@@ -134,11 +137,22 @@ fn shim_options(args: &Serve) -> Result<ShimOptions, Failure> {
         config,
         unsigned_development: args.start.unsigned_development,
         profile: args.profile.clone(),
-        folder: std::env::current_dir().ok(),
+        folder: client_folder(args)?,
         label: args.label.clone().unwrap_or_else(|| "client".to_owned()),
         token: args.token_env.as_deref().map(token_from_variable).transpose()?,
     };
     Ok(ShimOptions { folder, command, request })
+}
+
+/// The folder that the client works in. It grants nothing: it selects the servers of its project.
+#[cfg(unix)]
+fn client_folder(args: &Serve) -> Result<Option<PathBuf>, Failure> {
+    let Some(folder) = &args.folder else { return Ok(std::env::current_dir().ok()) };
+    folder.canonicalize().map(Some).map_err(|error| {
+        let message = format!("the folder {} cannot be entered: {error}", folder.display());
+        Failure::new(Exit::Usage, "serve.folder", message)
+            .with_next_step("name the folder of the project after `--folder`")
+    })
 }
 
 /// Reads the client's token from a variable. A missing token is an error, because without one the

@@ -168,3 +168,41 @@ fn a_server_that_is_started_for_each_folder_is_that_of_every_project() {
     let run = home.ok(&["connect", "--project"]);
     assert!(run.out.contains("VS Code is connected: ws"), "{run:?}");
 }
+
+#[test]
+fn a_client_sees_the_servers_of_its_project_and_none_of_another() {
+    let home = Home::new();
+    let entry =
+        |name: &str| json!({ "mcpServers": { name: server("good", json!({ "N": name })) } });
+    home.write(".cursor/mcp.json", &entry("everywhere").to_string());
+    home.write("work/.cursor/mcp.json", &entry("shop").to_string());
+    home.ok(&["init", "--yes"]);
+    home.write("blog/.cursor/mcp.json", &entry("notes").to_string());
+    let in_blog = |args: &[&str]| {
+        let mut command = home.command(std::path::Path::new(env!("CARGO_BIN_EXE_weaver")));
+        let run = crate::newcomer::Run::of(
+            command.args(args).current_dir(home.path("blog")).output().unwrap(),
+        );
+        assert_eq!(run.code, 0, "{run:?}");
+    };
+    in_blog(&["update", "--yes"]);
+    in_blog(&["connect", "--project"]);
+    home.ok(&["connect", "--project"]);
+    let seen = |file: &str| {
+        let text: Value = serde_json::from_str(&without_comments(&home.read(file))).unwrap();
+        let mut client = crate::newcomer::Client::start(&home, &text["mcpServers"]["weaver"]);
+        ["everywhere", "shop", "notes"].map(|name| {
+            let call = json!({ "capability": format!("{name}.echo"),
+                "arguments": { "message": "hello" } });
+            let answer = client.call("tool_execute", call);
+            let text = answer["content"].to_string();
+            assert!(text.contains("hello") || text.contains("not_found"), "{name}: {answer}");
+            text.contains("hello")
+        })
+    };
+    assert_eq!(seen("work/.cursor/mcp.json"), [true, true, false]);
+    assert_eq!(seen("blog/.cursor/mcp.json"), [true, false, true]);
+    // The user's own entry belongs to no project, and is started outside of both.
+    assert_eq!(seen(".cursor/mcp.json"), [true, false, false]);
+    home.ok(&["stop"]);
+}

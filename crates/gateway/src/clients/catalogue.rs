@@ -89,6 +89,8 @@ pub(super) struct GatewayLaunch<'a> {
     pub(super) config: &'a str,
     /// The profile to use, if not the default one.
     pub(super) profile: Option<&'a str>,
+    /// The project that the entry is for; `None` in a user's own file.
+    pub(super) folder: Option<&'a str>,
     /// The name of the entry.
     pub(super) name: &'a str,
 }
@@ -306,10 +308,14 @@ impl Client {
     }
 
     fn plain_gateway_entry(&self, start: &GatewayLaunch<'_>) -> Value {
-        let GatewayLaunch { program, config, profile, name } = *start;
+        let GatewayLaunch { program, config, profile, folder, name } = *start;
         let mut args = vec!["serve", "--config", config];
         if let Some(profile) = profile {
             args.extend(["--profile", profile]);
+        }
+        // Not every client starts servers in the project's folder.
+        if let Some(folder) = folder {
+            args.extend(["--folder", folder]);
         }
         match self.entry_style {
             EntryStyle::Plain => json!({ "command": program, "args": args }),

@@ -186,7 +186,9 @@ impl ConnectedFiles {
         let value = client.map(|client| {
             let profile = self.search_profile.as_deref().filter(|_| client.searches_tools());
             let (program, config, name) = (program.as_str(), config.as_str(), GATEWAY_ENTRY);
-            client.gateway_entry(&GatewayLaunch { program, config, profile, name }, &replaced)
+            let folder = file.project.as_deref().and_then(Path::to_str);
+            let launch = GatewayLaunch { program, config, profile, folder, name };
+            client.gateway_entry(&launch, &replaced)
         });
         NewEntry { name: GATEWAY_ENTRY.to_owned(), value: value.unwrap_or_default(), text: None }
     }

@@ -1,12 +1,14 @@
 //! Profiles: which tools a client sees, and in which form.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use weaver_policy::DocumentFinding;
 use weaver_text::suggest;
 use weaver_types::{CapabilityId, UpstreamName};
 
 use super::node::{Node, excerpt};
+use super::upstream::UpstreamSettings;
 
 /// The default number of tools in one browse result.
 const DEFAULT_SHORTLIST: usize = 8;
@@ -74,6 +76,17 @@ impl ClientProfile {
     #[must_use]
     pub fn shows_server(&self, server: &UpstreamName) -> bool {
         self.servers.as_ref().is_none_or(|servers| servers.contains(server))
+    }
+
+    /// The same for a client that works in this folder: without the servers of other projects.
+    #[must_use]
+    pub fn in_folder(&self, folder: Option<&Path>, servers: &[UpstreamSettings]) -> Self {
+        if servers.iter().all(|server| server.is_offered_in(folder)) {
+            return self.clone();
+        }
+        let offered = servers.iter().filter(|server| server.is_offered_in(folder));
+        let names = offered.map(|server| &server.name).filter(|name| self.shows_server(name));
+        Self { servers: Some(names.cloned().collect()), ..self.clone() }
     }
 
     /// Parses a profile; missing keys are taken from `defaults`.

@@ -54,6 +54,7 @@ pub(super) fn read(
     let sharing =
         node.get("instances").and_then(|node| node.word(&INSTANCE_SHARING)).unwrap_or_default();
     let transport = UpstreamEntry { node, context, sharing }.transport(findings);
+    let projects = UpstreamEntry { node, context, sharing }.projects(findings);
     let duration = |name: &str| node.get(name)?.integer().map(Duration::from_millis);
     Some(UpstreamSettings {
         name: parsed?,
@@ -62,6 +63,7 @@ pub(super) fn read(
         initialize_timeout: duration("initialize_timeout_ms"),
         limits: node.get("limits").map(read_limits).unwrap_or_default(),
         sharing,
+        projects: projects?,
         secrets: KnownSecrets::default(),
     })
 }
@@ -152,6 +154,14 @@ impl UpstreamEntry<'_> {
             (_, Some(command), None) => self.stdio(command, findings),
             (_, None, Some(url)) => self.http(url, findings),
         }
+    }
+
+    /// The folders of the projects that it belongs to.
+    fn projects(&self, findings: &mut Vec<DocumentFinding>) -> Option<Vec<PathBuf>> {
+        let list = self.node.get("projects").map(Node::list).unwrap_or_default();
+        let folder = |node| self.expand_nonempty(node, findings);
+        let folders: Option<Vec<String>> = list.iter().map(folder).collect();
+        Some(folders?.iter().map(|folder| self.context.base.join(folder)).collect())
     }
 
     fn refuse<T>(

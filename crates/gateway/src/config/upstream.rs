@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use weaver_drivers::confine::Confinement;
@@ -29,11 +29,25 @@ pub struct UpstreamSettings {
     pub limits: CallLimits,
     /// Which clients share an instance of it.
     pub sharing: InstanceSharing,
+    /// The folders of its projects: only clients that work in one of them see it. Empty: all do.
+    pub projects: Vec<PathBuf>,
     /// The secrets of the file of variables and of the keychain that it is given.
     pub secrets: KnownSecrets,
 }
 
 impl UpstreamSettings {
+    /// Whether a client that works in this folder sees the server. One whose folder is not known,
+    /// as over HTTP, sees the servers of all projects.
+    #[must_use]
+    pub fn is_offered_in(&self, folder: Option<&Path>) -> bool {
+        let Some(folder) = folder.filter(|_| !self.projects.is_empty()) else { return true };
+        let is_below = |project: &PathBuf| {
+            folder.starts_with(project)
+                || project.canonicalize().is_ok_and(|project| folder.starts_with(project))
+        };
+        self.projects.iter().any(is_below)
+    }
+
     /// Notes which of these secrets the server is given.
     pub(super) fn note_secrets(&mut self, secrets: &BTreeSet<String>) {
         let given: Vec<&String> = match &self.transport {

@@ -158,6 +158,12 @@ impl std::fmt::Display for ServerSection<'_> {
                 }
             }
         }
+        let projects = server.projects().into_iter();
+        let projects: Vec<_> =
+            projects.map(|one| toml_string(&one.display().to_string())).collect();
+        if !projects.is_empty() {
+            writeln!(f, "projects = [{}]", projects.join(", "))?;
+        }
         if let Some(timeout) = server.entry.timeout_ms {
             let (shortest, longest) = (*TIMEOUT_MS.start(), *TIMEOUT_MS.end());
             writeln!(f, "timeout_ms = {}", timeout.clamp(shortest.into(), longest.into()))?;

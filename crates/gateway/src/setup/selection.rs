@@ -49,6 +49,13 @@ pub struct SelectedServer {
 }
 
 impl SelectedServer {
+    /// The projects that it belongs to; none where a user's own file names it too.
+    #[must_use]
+    pub fn projects(&self) -> BTreeSet<&Path> {
+        let projects = self.origins.iter().map(|origin| origin.project.as_deref());
+        projects.collect::<Option<_>>().unwrap_or_default()
+    }
+
     /// Whether every client that has the server leaves this tool out. The gateway has one policy for
     /// all of them, so a tool that one of them takes stays.
     #[must_use]
@@ -74,6 +81,8 @@ pub struct ServerOrigin {
     pub file: PathBuf,
     /// The server's name in that file.
     pub name: String,
+    /// The project of the file; `None` for a user's own.
+    pub project: Option<PathBuf>,
 }
 
 impl ServerOrigin {
@@ -136,6 +145,7 @@ impl Selection {
                     client: file.client_name.clone(),
                     file: file.path.clone(),
                     name: server.name.clone(),
+                    project: file.project.clone(),
                 };
                 let entry = match resolve_entry(server, machine) {
                     Ok(entry) => entry,

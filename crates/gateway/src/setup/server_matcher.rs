@@ -42,18 +42,24 @@ impl<'c> ServerMatcher<'c> {
         let base = self.config.base();
         let fits = |one: &&UpstreamSettings, match_kind| {
             let comparison = Comparison { base: &base, match_kind };
-            match (&file.project, one.sharing) {
-                // It is started for each folder, and so for this one.
-                (Some(folder), InstanceSharing::Folder) => {
-                    comparison.is_same(entry, &with_workspace_folder(one, folder).transport)
+            let is_offered = match &file.project {
+                Some(project) => one.is_offered_in(Some(project)),
+                None => one.projects.is_empty(),
+            };
+            is_offered
+                && match (&file.project, one.sharing) {
+                    // It is started for each folder, and so for this one.
+                    (Some(folder), InstanceSharing::Folder) => {
+                        comparison.is_same(entry, &with_workspace_folder(one, folder).transport)
+                    }
+                    _ => comparison.is_same(entry, &one.transport),
                 }
-                _ => comparison.is_same(entry, &one.transport),
-            }
         };
         let origin = ServerOrigin {
             client: file.client_name.clone(),
             file: file.path.clone(),
             name: server.name.clone(),
+            project: file.project.clone(),
         };
         let comment = origin.comment();
         let was_taken = |one: &&UpstreamSettings| {

@@ -25,6 +25,7 @@ static SERVER: SectionDefinition = SectionDefinition {
         key("oauth", Table(&OAUTH), "How `weaver login NAME` logs in; needed only where the authorization server registers no clients by itself"),
         key("disabled", Flag, "Leaves the server out; its variables are not looked up").with_default("false"),
         key("instances", Word(&words(&INSTANCE_SHARING)), "A process or session for each client, with its own login; for each folder that clients work in; or one for all").with_default("\"client\""),
+        key("projects", List(&Text, MANY), "Folders of projects: only clients that work in one of them, or below it, see the server; without any, all do").with_default("[]"),
         key("timeout_ms", Integer(*TIMEOUT_MS.start() as u64, *TIMEOUT_MS.end() as u64), "How long one call may take; the tool's contract may say less").with_default("60000"),
         key("initialize_timeout_ms", Integer(1_000, 600_000), "How long it may take to start and answer the handshake").with_default("60000"),
         key("limits", Table(&LIMITS), "Limits on its calls; calls beyond them are refused at once"),
