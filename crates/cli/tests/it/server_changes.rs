@@ -248,3 +248,41 @@ fn a_server_that_may_reach_less_from_now_on_is_started_again() {
     client.finish();
     folder.weaver(&["stop"]);
 }
+
+const STARTED_AGAIN: &str = "was started again since your last call";
+
+/// An answer that says which server is another process, or none that does.
+#[track_caller]
+fn tells_of(client: &mut Client, server: &str, told: bool) {
+    let said = said(client, &format!("{server}.count"), json!({}));
+    assert_eq!(said.contains(STARTED_AGAIN), told, "{said}");
+    assert!(!told || said.contains(&format!("Server `{server}` ")), "{said}");
+}
+
+#[test]
+fn a_server_that_was_started_again_says_so_once_to_those_who_had_called_it() {
+    let folder = remembering();
+    let mut client = Client::shim(&folder, &[]).shaken();
+    tells_of(&mut client, "one", false);
+    tells_of(&mut client, "one", false);
+    // It ended by itself.
+    assert!(client.execute("one.crash", json!({})).0);
+    until("it is there again", || {
+        folder.weaver(&["status", "--json"]).json()["servers"]["one"]["state"] == json!("ready")
+    });
+    tells_of(&mut client, "one", true);
+    tells_of(&mut client, "one", false);
+    // Its configuration was changed; the other one was never called.
+    for name in ["one", "two"] {
+        change(&folder, name);
+    }
+    until("they are new ones", || {
+        let log = fs::read_to_string(folder.path(".weaver/ledger.db.run/daemon.log")).unwrap();
+        log.contains("mcpServers.two.env.MORE")
+    });
+    tells_of(&mut client, "one", true);
+    tells_of(&mut client, "two", false);
+    tells_of(&mut client, "one", false);
+    client.finish();
+    folder.weaver(&["stop"]);
+}

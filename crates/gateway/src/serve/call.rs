@@ -245,6 +245,9 @@ async fn execute_once(
     let trace = CallTrace::current();
     let begun = trace.as_ref().map(|trace| trace.begin_execution());
     let invocation = client_call.scope(execution).await;
+    if let (Some(server), Some(process)) = (&server, client_call.serving_process()) {
+        client.note_process(&server.name, process);
+    }
     if client_call.wants_log() {
         // Log messages of the call must arrive before its answer.
         upstreams.events.wait_until_logs_forwarded(client_call.link()).await;
