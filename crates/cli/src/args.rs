@@ -79,6 +79,8 @@ pub(super) enum Command {
     Init(Box<super::init::args::Init>),
     /// Add new servers and new tools; existing entries stay as they are
     Update(Box<super::init::args::Update>),
+    /// Review tools again: what each does, and what happens when it is called
+    Review(super::init::review::Review),
     /// Connect MCP clients to Weaver, and show their state
     Connect(super::connect::args::Connect),
     /// Restore the clients' own configurations

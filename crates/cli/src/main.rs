@@ -166,6 +166,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Init(args) => init::run(&args),
         Command::Update(args) => init::update::run(&args),
+        Command::Review(args) => init::review::run(&args),
         Command::Connect(args) => connect::run(&args),
         Command::Disconnect(args) => connect::disconnect(&args),
         Command::Serve(args) => serve::run(&args),

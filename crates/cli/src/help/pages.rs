@@ -11,6 +11,7 @@ Begin:
   init      Set Weaver up from the MCP clients on this machine
   connect   Put the clients behind Weaver; `disconnect` takes that back
   update    Take in new servers and new tools
+  review    Look at what each tool may do again, and change it
 
 See and answer:
   (alone)   How things stand: servers, clients, what waits, what was denied
@@ -78,6 +79,12 @@ pub(super) const PAGES: &[HelpPage] = &[
         "New servers and new tools get contracts; what is there stays as it is. A tool that \
          changed is named and waits for `weaver contracts approve`.",
     ),
+    page(
+        "review",
+        &["weaver review", "weaver review files", "weaver review --set files.read_file=reads"],
+        "`reads` and `writes` say what a tool does on this machine; allow, ask and deny, what \
+         happens; `proposed` takes what its words say today.",
+    ).with_rare(&["key", "timeout", "passphrase_fd"]),
     page(
         "connect",
         &["weaver connect --dry-run", "weaver connect cursor zed", "weaver connect --status"],
