@@ -139,6 +139,8 @@ pub(super) enum Command {
     Trace(Box<TraceArgs>),
     /// Turn one held or denied call into a rule, see what it changes, sign
     Allow(Box<super::allow::args::Allow>),
+    /// Show how strict the policy is, or change it: observe, careful or locked
+    Posture(super::posture::PostureArgs),
     /// List held calls; grant, deny or revoke them
     #[command(subcommand)]
     Approve(Box<super::approve::args::Approve>),

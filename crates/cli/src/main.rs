@@ -45,6 +45,7 @@ mod output;
 mod output_file;
 mod overview;
 mod policy;
+mod posture;
 mod reasons;
 mod redact;
 #[cfg(test)]
@@ -197,6 +198,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Sign(args) => sign::run(&args),
         Command::Trace(args) => trace::run(*args),
         Command::Allow(args) => allow::run(&args),
+        Command::Posture(args) => posture::run(&args),
         Command::Approve(args) => approve::run(*args),
         Command::Policy(args) => policy::run(*args),
         Command::Kernel(args) => kernel::run(args),

@@ -19,6 +19,7 @@ See and answer:
             log is whole
   approve   See the calls that wait; grant or deny them
   allow     Turn one held or denied call into a rule
+  posture   Show how strict the policy is, or change that
   policy    Suggest, replay, test, edit and explain rules
   doctor    Look for what is wrong, and say what to do
 
@@ -85,6 +86,11 @@ pub(super) const PAGES: &[HelpPage] = &[
         "`reads` and `writes` say what a tool does on this machine; allow, ask and deny, what \
          happens; `proposed` takes what its words say today.",
     ).with_rare(&["key", "timeout", "passphrase_fd"]),
+    page(
+        "posture",
+        &["weaver posture", "weaver posture observe"],
+        "Rules that you wrote or chose stay. The change is shown before it is signed.",
+    ),
     page(
         "connect",
         &["weaver connect --dry-run", "weaver connect cursor zed", "weaver connect --status"],

@@ -8,6 +8,7 @@ use weaver_gateway::setup::{
 use weaver_text::escape;
 
 use super::table;
+use crate::posture::meaning as posture_meaning;
 use crate::{Exit, Failure, output};
 
 const REVIEW_HELP: &str = "\
@@ -42,12 +43,17 @@ fn declined() -> Failure {
 
 /// Asks for the posture.
 pub(super) fn posture() -> Result<Posture, Failure> {
-    let question = "\nHow strict should it be?\n  \
-        1  careful  reads and local writes go through; what leaves the machine or destroys waits for you\n  \
-        2  observe  everything goes through, and the log says what `careful` would have stopped\n  \
-        3  locked   every call waits for you\n[1] ";
+    let line = |number: u8, posture: Posture| {
+        format!("  {number}  {:<8} {}\n", posture.as_str(), posture_meaning(posture))
+    };
+    let question = format!(
+        "\nHow strict should it be? `weaver posture` changes it later.\n{}{}{}[1] ",
+        line(1, Posture::Careful),
+        line(2, Posture::Observe),
+        line(3, Posture::Locked)
+    );
     loop {
-        match ask(question)?.as_str() {
+        match ask(&question)?.as_str() {
             "" | "1" | "careful" => return Ok(Posture::Careful),
             "2" | "observe" => return Ok(Posture::Observe),
             "3" | "locked" => return Ok(Posture::Locked),

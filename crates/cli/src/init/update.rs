@@ -52,10 +52,8 @@ fn require_posture(file: &Path, posture: Posture) -> Result<(), Failure> {
         "the policy that is there is `{}`, and stays so: --posture is for a new gateway",
         current.as_str()
     );
-    Err(Failure::new(Exit::Usage, "init.posture_kept", message).with_next_step(
-        "`weaver policy edit` changes it (`enforcement = \"observe\"` below its version holds nothing \
-         back); or make another gateway with `--dir DIR`",
-    ))
+    Err(Failure::new(Exit::Usage, "init.posture_kept", message)
+        .with_next_step(format!("`weaver posture {}` changes it", posture.as_str())))
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {

@@ -280,6 +280,7 @@ const ENDS: &[Ending] = &[
     ends("weaver review", 2, "it asks on a terminal"),
     ends("weaver review files", 2, "it asks on a terminal"),
     ends("weaver review --set files.read_file=reads", 7, "the demo has no such tool"),
+    ends("weaver posture observe", 2, "it asks on a terminal"),
     ends("weaver allow call_0123…", 1, "untrusted data came before each denied call"),
     ends("weaver allow call_0123… --json", 1, "untrusted data came before each denied call"),
     ends("weaver login tracker", 7, "the demo has no such server"),

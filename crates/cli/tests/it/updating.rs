@@ -293,12 +293,81 @@ fn a_posture_for_a_gateway_that_is_there_is_not_dropped_silently() {
         let run = gateway.with_passphrase(&format!("init --yes --posture {posture}"));
         assert_eq!(run.code, code, "{run:?}");
         let told = run.err.contains("the policy that is there is `careful`");
-        assert_eq!(told && run.err.contains("weaver policy edit"), code == 2, "{run:?}");
+        assert_eq!(told && run.err.contains(&format!("weaver posture {posture}")), code == 2, "{run:?}");
     }
 }
 
 fn policy(gateway: &Gateway) -> String {
     gateway.home.read(".config/weaver/policy/policy.toml")
+}
+
+#[test]
+fn the_posture_is_told_and_changed_and_what_a_person_chose_stays() {
+    let gateway =
+        Gateway::of(&[tool("get_note", "Gets a note."), tool("send_mail", "Sends mail.")]);
+    let told = gateway.home.ok(&["posture"]);
+    assert!(told.out.starts_with("careful: reads and local writes go through"), "{told:?}");
+    assert!(told.out.contains("weaver posture observe"), "{told:?}");
+    gateway.with_passphrase("review --set notes.get_note=deny");
+    let denied = policy(&gateway);
+    let calls = ["get_note", "send_mail"];
+    assert_eq!(gateway.verdicts(&calls), ["deny", "hold"]);
+    let unsigned = gateway.home.weaver(&["posture", "observe"]);
+    assert!(
+        unsigned.code == 2 && unsigned.err.contains("weaver posture observe --yes"),
+        "{unsigned:?}"
+    );
+    assert!(
+        unsigned.out.contains("careful: ") && unsigned.out.contains("observe: "),
+        "{unsigned:?}"
+    );
+    assert_eq!(policy(&gateway), denied);
+    for (posture, verdicts) in [
+        // Also what a person chose to refuse.
+        ("observe", ["deny", "allow"]),
+        ("locked", ["deny", "hold"]),
+        ("observe", ["deny", "allow"]),
+        ("careful", ["deny", "hold"]),
+    ] {
+        let changed = gateway.with_passphrase(&format!("posture {posture} --yes"));
+        assert_eq!(changed.code, 0, "{posture}: {changed:?}");
+        let names_rules = ["~ ", "+ ", "- "].iter().any(|sign| changed.out.contains(sign));
+        assert!(names_rules, "{posture}: {changed:?}");
+        let told = gateway.home.ok(&["posture", "--json"]).json();
+        assert_eq!(told["posture"], json!(posture));
+        assert_eq!(gateway.verdicts(&calls), verdicts, "{posture}: {}", policy(&gateway));
+    }
+    // The rules are those that were there before.
+    let rules = |text: &str| text.replace("enforcement = \"enforce\"\n", "");
+    let rules = |text: &str| rules(text).split_once("[principals").unwrap().1.to_owned();
+    assert_eq!(rules(&policy(&gateway)), rules(&denied));
+    let same = gateway.with_passphrase("posture careful --yes");
+    assert!(same.code == 0 && !same.out.contains("signed"), "{same:?}");
+}
+
+/// Its contracts were made without bounds, so what writes waits until somebody looks at it.
+#[test]
+fn a_locked_gateway_becomes_careful_and_its_writers_wait_for_the_review() {
+    let home = Home::new();
+    let listed = home.path("listed.json");
+    let entry = server("told", json!({ MARK: listed.to_str().unwrap() }));
+    home.write(".cursor/mcp.json", &json!({ "mcpServers": { "notes": entry } }).to_string());
+    let gateway = Gateway { home };
+    gateway
+        .list(&[tool("get_note", "Gets a note."), tool("append_note", "Appends to a local note.")]);
+    let init = gateway.home.ok(&["init", "--yes", "--posture", "locked", "--json"]).json();
+    gateway.home.write("pass", init["passphrase"].as_str().unwrap());
+    gateway.home.ok(&["connect"]);
+    let calls = ["get_note", "append_note"];
+    assert_eq!(gateway.verdicts(&calls), ["hold", "hold"]);
+    let changed = gateway.with_passphrase("posture careful --yes");
+    assert_eq!(changed.code, 0, "{changed:?}");
+    assert_eq!(gateway.verdicts(&calls), ["allow", "hold"], "{}", policy(&gateway));
+    let reviewed = gateway.with_passphrase("review --set notes.append_note=writes");
+    assert_eq!(reviewed.code, 0, "{reviewed:?}");
+    assert_eq!(gateway.verdicts(&calls), ["allow", "allow"], "{}", policy(&gateway));
+    let ssh = json!({"name": "/root/.ssh/authorized_keys"});
+    assert_eq!(gateway.verdicts_of(&[("append_note", ssh)]), ["hold"]);
 }
 
 #[test]
