@@ -19,9 +19,10 @@ const STYLES: Styles = Styles::styled()
 const ABOUT: &str = "\
 Weaver stands between an AI agent and the tools it can call.
 
-It shows the model a few tools that fit the goal, lets through only what your signed policy
-allows, cuts what a tool returns down to what the model may see, and keeps a record that nobody
-can change without being found out. Put it in front of the MCP servers you already use.";
+It shows the model a few tools that fit the goal, lets through only what your
+signed policy allows, cuts what a tool returns down to what the model may see,
+and keeps a record that nobody can change without being found out. Put it in
+front of the MCP servers you already use.";
 
 const EXAMPLES: &str = "\
 See it work, offline, in a temporary folder:

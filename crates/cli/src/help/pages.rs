@@ -76,10 +76,9 @@ pub(super) const PAGES: &[HelpPage] = &[
     ),
     page(
         "update",
-        &["weaver update --yes"],
-        "New servers and new tools get contracts; what is there stays as it is. A tool that \
-         changed is named and waits for `weaver contracts approve`.",
-    ),
+        &["weaver update --yes", "weaver update files --timeout 300"],
+        "What is there stays. A tool that changed waits for `weaver contracts approve`.",
+    ).with_rare(&["key", "passphrase_fd"]),
     page(
         "review",
         &["weaver review", "weaver review files", "weaver review --set files.read_file=reads"],

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::MARK;
 use crate::newcomer::{Client, Home, Run, server, without_comments};
+use crate::support::until;
 
 const CONTRACTS: &str = ".config/weaver/policy/contracts.toml";
 
@@ -293,7 +294,11 @@ fn a_posture_for_a_gateway_that_is_there_is_not_dropped_silently() {
         let run = gateway.with_passphrase(&format!("init --yes --posture {posture}"));
         assert_eq!(run.code, code, "{run:?}");
         let told = run.err.contains("the policy that is there is `careful`");
-        assert_eq!(told && run.err.contains(&format!("weaver posture {posture}")), code == 2, "{run:?}");
+        assert_eq!(
+            told && run.err.contains(&format!("weaver posture {posture}")),
+            code == 2,
+            "{run:?}"
+        );
     }
 }
 
@@ -442,4 +447,60 @@ fn a_suspicious_tool_is_reviewed_and_an_approved_one_is_not_called_changed() {
     let reviewed = gateway.with_passphrase("review --set notes.list_tags=reads");
     assert_eq!(reviewed.code, 0, "{reviewed:?}");
     assert_eq!(gateway.verdicts(&["get_tag", "list_tags"]), ["allow", "allow"]);
+}
+
+/// The others are not started: one of them would take long, or ends at once.
+#[test]
+fn an_update_of_named_servers_starts_no_others_and_says_what_was_left_out() {
+    let gateway = Gateway::of(&[tool("get_note", "Gets a note.")]);
+    let entries = json!({ "mcpServers": {
+        "good": server("good", json!({})), "dead": server("dead", json!({})), "mute": server("mute", json!({})),
+    } });
+    gateway.home.write("new.json", &entries.to_string());
+    let named = gateway.with_passphrase("update good dead --from ../new.json --yes");
+    assert_eq!(named.code, 0, "{named:?}");
+    assert!(named.err.contains("starting 2 servers"), "{named:?}");
+    assert!(!named.err.contains("mute did not") && !named.err.contains("away: notes"), "{named:?}");
+    let end = named.out.lines().last().unwrap();
+    assert!(end.contains("dead did not answer"), "{named:?}");
+    assert!(end.contains("weaver update dead --timeout 300"), "{named:?}");
+    let config = gateway.home.read(".config/weaver/weaver.toml");
+    assert!(config.contains("[mcpServers.good]") && !config.contains("mute"), "{config}");
+    gateway.list(&[tool("get_note", "Gets a note."), tool("get_tag", "Gets a tag.")]);
+    let other = gateway.with_passphrase("update good --yes");
+    assert!(
+        other.err.contains("starting 1 server …") && other.out.contains("nothing new"),
+        "{other:?}"
+    );
+    let unknown = gateway.with_passphrase("update nothing --yes");
+    assert!(unknown.code == 7 && unknown.err.contains("name one of: good, notes"), "{unknown:?}");
+    let own = gateway.with_passphrase("update notes --yes --json");
+    assert_eq!(own.json()["tools"], json!(["notes.get_tag"]), "{own:?}");
+}
+
+/// From the update itself to what is left of it in the servers of an agent that works meanwhile.
+#[test]
+fn an_update_while_an_agent_works_leaves_its_servers_as_they_are() {
+    let gateway = Gateway::with_server("counting", &[]);
+    let text = without_comments(&gateway.home.read(".cursor/mcp.json"));
+    let config: Value = serde_json::from_str(&text).unwrap();
+    let mut client = Client::start(&gateway.home, &config["mcpServers"]["weaver"]);
+    let mut counted = |name: &str, calls: u32| {
+        let result = client.call(name, json!({})).to_string();
+        assert!(result.contains(&format!("call {calls} in")), "{name}: {result}");
+        assert!(!result.contains("started again"), "{name}: {result}");
+    };
+    counted("notes__count", 1);
+    let new = json!({ "mcpServers": { "more": server("counting", json!({})) } });
+    gateway.home.write("new.json", &new.to_string());
+    let updated = gateway.with_passphrase("update --from ../new.json --yes --json");
+    assert_eq!(updated.json()["servers"], json!(["more"]), "{updated:?}");
+    until("the new server is there", || {
+        let status = gateway.home.weaver(&["status", "--json"]);
+        status.code == 0 && status.json()["servers"]["more"]["state"] == json!("ready")
+    });
+    counted("notes__count", 2);
+    counted("more__count", 1);
+    drop(client);
+    gateway.home.weaver(&["stop"]);
 }
