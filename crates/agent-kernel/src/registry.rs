@@ -170,6 +170,17 @@ impl Registry {
         Ok(refused)
     }
 
+    /// Removes everything under `namespace`, the part of an id before its first dot, and forgets it:
+    /// what is registered there from then on is compared with nothing that was there before. For a
+    /// server that the operator has removed, or replaced by another.
+    ///
+    /// # Errors
+    /// [`RegistryError`], when the lock of the registry is poisoned.
+    pub fn remove_namespace(&self, namespace: &str) -> Result<(), RegistryError> {
+        self.write()?.remove_namespace(namespace);
+        Ok(())
+    }
+
     /// Marks a server's first listing as complete: what is new from now on under `namespace`, the
     /// part of an id before its first dot, counts as late. A glob in the contracts does not make a
     /// late tool callable if it does more than read.

@@ -19,9 +19,10 @@ const STYLES: Styles = Styles::styled()
 const ABOUT: &str = "\
 Weaver stands between an AI agent and the tools it can call.
 
-It shows the model a few tools that fit the goal, lets through only what your signed policy
-allows, cuts what a tool returns down to what the model may see, and keeps a record that nobody
-can change without being found out. Put it in front of the MCP servers you already use.";
+It shows the model a few tools that fit the goal, lets through only what your
+signed policy allows, cuts what a tool returns down to what the model may see,
+and keeps a record that nobody can change without being found out. Put it in
+front of the MCP servers you already use.";
 
 const EXAMPLES: &str = "\
 See it work, offline, in a temporary folder:
@@ -79,6 +80,8 @@ pub(super) enum Command {
     Init(Box<super::init::args::Init>),
     /// Add new servers and new tools; existing entries stay as they are
     Update(Box<super::init::args::Update>),
+    /// Review tools again: what each does, and what happens when it is called
+    Review(super::init::review::Review),
     /// Connect MCP clients to Weaver, and show their state
     Connect(super::connect::args::Connect),
     /// Restore the clients' own configurations
@@ -137,6 +140,8 @@ pub(super) enum Command {
     Trace(Box<TraceArgs>),
     /// Turn one held or denied call into a rule, see what it changes, sign
     Allow(Box<super::allow::args::Allow>),
+    /// Show how strict the policy is, or change it: observe, careful or locked
+    Posture(super::posture::PostureArgs),
     /// List held calls; grant, deny or revoke them
     #[command(subcommand)]
     Approve(Box<super::approve::args::Approve>),

@@ -17,7 +17,7 @@ use clap::{Args, ValueEnum as _};
 use serde_json::json;
 use weaver_gateway::config::{self, Config, DEFAULT_FILE_NAME, NO_CONFIG_REMEDY};
 use weaver_gateway::daemon::{
-    self, DaemonCommand, DaemonError, DaemonExitReason, DaemonOptions, DaemonProcess,
+    self, DaemonCommand, DaemonEnd, DaemonError, DaemonExitReason, DaemonOptions, DaemonProcess,
 };
 use weaver_gateway::secret::Passphrase;
 use weaver_gateway::serve::{AfterShutdown, ServeOptions};
@@ -112,8 +112,8 @@ fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failur
     loop {
         let loaded = config::load(&file).map_err(Failure::from);
         let loaded = loaded.and_then(|config| follow_known_links(config, in_force.as_ref()));
-        let ended = loaded.and_then(|config| Ok((runner.run(&config)?, config)));
-        let (reason, config) = match (ended, in_force.take()) {
+        let ended = loaded.and_then(|config| runner.run(&config));
+        let DaemonEnd { reason, config } = match (ended, in_force.take()) {
             (Ok(ended), _) => ended,
             (Err(failure), None) => return Err(failure),
             (Err(failure), Some(last)) => {
@@ -131,12 +131,12 @@ fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failur
                 tracing::error!(
                     "the changed configuration cannot be used, the old one stays in force: {problem}"
                 );
-                (runner.run(&last)?, last)
+                runner.run(&last)?
             }
         };
         match reason {
             DaemonExitReason::Finished => return Ok(Exit::Ok),
-            DaemonExitReason::Reconfigured => in_force = Some(config),
+            DaemonExitReason::Reconfigured => in_force = Some(Config::clone(&config)),
             DaemonExitReason::Restarted => {
                 return Err(successor::start(runner.passphrase.handed_over()));
             }
@@ -164,7 +164,7 @@ struct DaemonRunner<'a, F> {
 }
 
 impl<F: FnOnce()> DaemonRunner<'_, F> {
-    fn run(&mut self, config: &Config) -> Result<DaemonExitReason, Failure> {
+    fn run(&mut self, config: &Config) -> Result<DaemonEnd, Failure> {
         logging::start(self.args.start.log_format.or(&config.telemetry));
         let store = &config.store_path;
         let log_key = self.passphrase.open_key(config)?;

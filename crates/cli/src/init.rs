@@ -5,6 +5,7 @@ pub(super) mod args;
 pub(super) mod found_servers;
 pub(super) mod questions;
 mod report;
+pub(super) mod review;
 mod secrets;
 mod table;
 pub(super) mod update;
@@ -100,7 +101,7 @@ fn apply_answers(
 }
 
 /// Parses the name of a posture.
-fn parse_posture(word: &str) -> Result<Posture, Failure> {
+pub(crate) fn parse_posture(word: &str) -> Result<Posture, Failure> {
     Posture::parse(word).ok_or_else(|| {
         let message = format!("`{}` is not a posture", weaver_text::escape::line(word));
         Failure::new(Exit::Usage, "init.posture", message)

@@ -45,6 +45,7 @@ mod output;
 mod output_file;
 mod overview;
 mod policy;
+mod posture;
 mod reasons;
 mod redact;
 #[cfg(test)]
@@ -166,6 +167,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Init(args) => init::run(&args),
         Command::Update(args) => init::update::run(&args),
+        Command::Review(args) => init::review::run(&args),
         Command::Connect(args) => connect::run(&args),
         Command::Disconnect(args) => connect::disconnect(&args),
         Command::Serve(args) => serve::run(&args),
@@ -196,6 +198,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Sign(args) => sign::run(&args),
         Command::Trace(args) => trace::run(*args),
         Command::Allow(args) => allow::run(&args),
+        Command::Posture(args) => posture::run(&args),
         Command::Approve(args) => approve::run(*args),
         Command::Policy(args) => policy::run(*args),
         Command::Kernel(args) => kernel::run(args),

@@ -1,7 +1,7 @@
 //! Writing to the terminal or to a script. Only terminals get colours.
 
-use std::io::{self, Write as _};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use owo_colors::OwoColorize as _;
@@ -95,13 +95,29 @@ pub(crate) fn stderr(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Prints the names of the servers that the command still waits for.
+/// Shows the names of the servers that the command still waits for: on a terminal in one line that
+/// is written anew and goes away at the end, elsewhere in a line each time their number has halved.
 pub(crate) fn print_waiting_for(names: &[String]) {
     const SHOWN: usize = 5;
+    static LAST_PRINTED: AtomicUsize = AtomicUsize::new(usize::MAX);
+    let is_terminal = io::stderr().is_terminal();
+    if names.is_empty() {
+        LAST_PRINTED.store(usize::MAX, Ordering::Relaxed);
+        if is_terminal {
+            stderr("\r\x1b[K");
+        }
+        return;
+    }
     let more = names.len().saturating_sub(SHOWN);
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    stderr(&format!("waiting for: {}{rest}\n", shown.join(", ")));
+    let line = format!("waiting for: {}{rest}", shown.join(", "));
+    if is_terminal {
+        stderr(&format!("\r\x1b[K{}", escape::truncate(&line, 78)));
+    } else if names.len() <= LAST_PRINTED.load(Ordering::Relaxed) / 2 {
+        LAST_PRINTED.store(names.len(), Ordering::Relaxed);
+        stderr(&format!("{line}\n"));
+    }
 }
 
 /// Writes a failure to standard error.

@@ -4,7 +4,7 @@ pub(super) mod args;
 mod ask;
 mod catalogue;
 mod decide;
-mod diff;
+pub(super) mod diff;
 pub(super) mod documents;
 mod edit;
 mod explain;

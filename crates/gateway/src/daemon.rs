@@ -29,6 +29,7 @@ mod store_claim;
 mod termination_signals;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use control::{StoreLoan, borrow_store, ensure_running, restart, status, stop};
@@ -40,6 +41,8 @@ pub use process::DaemonProcess;
 pub use run::run;
 pub use shim::{ShimOptions, run_shim};
 pub use start::DaemonCommand;
+
+use crate::config::Config;
 
 /// How long sessions may take to end by themselves.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -73,6 +76,15 @@ pub fn detach_output() -> Result<(), DaemonError> {
 pub fn leave_session() {
     // Fails for a process group leader, which has no terminal to leave.
     let _ = rustix::process::setsid();
+}
+
+/// The end of a daemon.
+#[derive(Debug, Clone)]
+pub struct DaemonEnd {
+    /// Why it has ended.
+    pub reason: DaemonExitReason,
+    /// The configuration in force: its servers may be others than when it started.
+    pub config: Arc<Config>,
 }
 
 /// Why a daemon has ended.

@@ -21,6 +21,8 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 /// The pause before an empty list is requested again: some servers register their tools a moment
 /// after the handshake.
 const RETRY_DELAY: Duration = Duration::from_millis(150);
+/// How often it is reported which servers are waited for.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// How many times an empty list is requested.
 const MAX_ATTEMPTS: u32 = 3;
 
@@ -67,9 +69,9 @@ pub type ListingResult = Result<Vec<ListedFeature>, ListingError>;
 #[error("{0}")]
 pub struct ListingError(String);
 
-/// Lists these servers in parallel. After one second, and then every five if others are left,
-/// `on_waiting` receives the names of those that have not answered. A server that takes longer than `timeout` (30 seconds
-/// by default) is given up.
+/// Lists these servers in parallel. After one second, and whenever others are left from then on,
+/// `on_waiting` receives the names of those that have not answered; none at the end. A server that
+/// takes longer than `timeout` (30 seconds by default) is given up.
 ///
 /// # Errors
 /// An I/O error, if the runtime cannot be started.
@@ -98,17 +100,16 @@ pub fn list_all(
             () = report_waiting(&names, on_waiting) => Vec::new(),
         }
     });
+    on_waiting(&[]);
     runtime.shutdown_timeout(Duration::from_secs(2));
     Ok(listed)
 }
 
 /// Reports the servers that are waited for. It never returns.
 async fn report_waiting(names: &Mutex<BTreeSet<UpstreamName>>, on_waiting: &dyn Fn(&[String])) {
-    let mut pause = Duration::from_secs(1);
     let mut reported = Vec::new();
     loop {
-        tokio::time::sleep(pause).await;
-        pause = Duration::from_secs(5);
+        tokio::time::sleep(REPORT_INTERVAL).await;
         let pending: Vec<String> = {
             let names = names.lock().unwrap_or_else(PoisonError::into_inner);
             names.iter().map(ToString::to_string).collect()

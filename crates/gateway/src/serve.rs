@@ -92,6 +92,7 @@ mod salt;
 mod sanitised_description;
 mod sanitised_item;
 mod server;
+mod server_changes;
 mod server_events;
 mod server_feature;
 mod server_requests;

@@ -9,12 +9,15 @@
 //! Nothing here decides about calls: the output is documents, which take effect once they are
 //! signed.
 
+mod contract_text;
 mod documents;
 mod error;
 mod folder;
 mod local_writes;
 mod permission;
+mod policy_text;
 mod posture;
+mod posture_change;
 mod program_path;
 mod review;
 mod revision;
@@ -23,6 +26,8 @@ mod secrets;
 mod selection;
 mod server_matcher;
 mod suspicious_passages;
+mod tool_choice;
+mod tool_review;
 mod update;
 
 pub use documents::{GatewayDraft, SEARCH_PROFILE, ServerSection, owner_key_file, root_key_file};
@@ -40,6 +45,8 @@ pub use selection::{
 };
 pub use server_matcher::{ServerMatcher, UNKNOWN_VALUE};
 pub use suspicious_passages::{SuspiciousPassage, suspicious_passages};
+pub use tool_choice::{ToolChoice, ToolClass};
+pub use tool_review::{PresentTool, ToolReview};
 pub use update::{GatewayUpdate, ServerChanges};
 
 #[cfg(test)]

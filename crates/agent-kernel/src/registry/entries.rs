@@ -123,6 +123,14 @@ impl RegistryEntries {
         }
     }
 
+    /// Removes all entries of a namespace, and forgets them.
+    pub(super) fn remove_namespace(&mut self, namespace: &str) {
+        for id in self.ids_with_prefix(&format!("{namespace}.")) {
+            self.remove(&id);
+        }
+        self.first_versions.forget(namespace);
+    }
+
     /// From now on, new ids in this namespace count as late.
     pub(super) fn end_first_listing(&mut self, namespace: &str) {
         self.first_versions.end_first_listing(namespace);

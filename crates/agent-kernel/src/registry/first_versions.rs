@@ -74,6 +74,14 @@ impl FirstVersions {
         self.by_id.insert(live.id().clone(), Arc::clone(live));
     }
 
+    /// Forgets a namespace.
+    pub(crate) fn forget(&mut self, namespace: &str) {
+        self.by_id.retain(|id, _| namespace_of(id) != namespace);
+        self.late.retain(|id| namespace_of(id) != namespace);
+        self.removed_counts.remove(namespace);
+        self.listed_namespaces.remove(namespace);
+    }
+
     /// From now on, new ids in this namespace count as late.
     pub(crate) fn end_first_listing(&mut self, namespace: &str) {
         self.listed_namespaces.insert(namespace.to_owned());
@@ -109,6 +117,25 @@ mod tests {
         assert!(Arc::ptr_eq(&seen.insert(&other).unwrap(), &first));
         seen.replace(&other);
         assert!(Arc::ptr_eq(&seen.insert(&first).unwrap(), &other), "somebody approved it");
+    }
+
+    #[test]
+    fn what_comes_under_a_forgotten_namespace_is_new() {
+        let mut seen = FirstVersions::default();
+        let (first, other, elsewhere) = (capability("s.a"), capability("s.a"), capability("t.a"));
+        for one in [&first, &elsewhere] {
+            seen.insert(one).unwrap();
+        }
+        for namespace in ["s", "t"] {
+            seen.end_first_listing(namespace);
+        }
+        seen.note_removed(first.id());
+        seen.forget("s");
+        assert!(Arc::ptr_eq(&seen.insert(&other).unwrap(), &other));
+        assert!(!seen.is_late(other.id()));
+        assert!(Arc::ptr_eq(&seen.insert(&capability("t.a")).unwrap(), &elsewhere));
+        seen.insert(&capability("t.b")).unwrap();
+        assert!(seen.is_late(capability("t.b").id()), "another namespace is as it was");
     }
 
     #[test]

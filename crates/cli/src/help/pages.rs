@@ -11,6 +11,7 @@ Begin:
   init      Set Weaver up from the MCP clients on this machine
   connect   Put the clients behind Weaver; `disconnect` takes that back
   update    Take in new servers and new tools
+  review    Look at what each tool may do again, and change it
 
 See and answer:
   (alone)   How things stand: servers, clients, what waits, what was denied
@@ -18,6 +19,7 @@ See and answer:
             log is whole
   approve   See the calls that wait; grant or deny them
   allow     Turn one held or denied call into a rule
+  posture   Show how strict the policy is, or change that
   policy    Suggest, replay, test, edit and explain rules
   doctor    Look for what is wrong, and say what to do
 
@@ -74,9 +76,19 @@ pub(super) const PAGES: &[HelpPage] = &[
     ),
     page(
         "update",
-        &["weaver update --yes"],
-        "New servers and new tools get contracts; what is there stays as it is. A tool that \
-         changed is named and waits for `weaver contracts approve`.",
+        &["weaver update --yes", "weaver update files --timeout 300"],
+        "What is there stays. A tool that changed waits for `weaver contracts approve`.",
+    ).with_rare(&["key", "passphrase_fd"]),
+    page(
+        "review",
+        &["weaver review", "weaver review files", "weaver review --set files.read_file=reads"],
+        "`reads` and `writes` say what a tool does on this machine; allow, ask and deny, what \
+         happens; `proposed` takes what its words say today.",
+    ).with_rare(&["key", "timeout", "passphrase_fd"]),
+    page(
+        "posture",
+        &["weaver posture", "weaver posture observe"],
+        "Rules that you wrote or chose stay. The change is shown before it is signed.",
     ),
     page(
         "connect",

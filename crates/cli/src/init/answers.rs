@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 use weaver_gateway::bounded_file;
-use weaver_gateway::setup::{Permission, Posture, Review};
+use weaver_gateway::setup::{Posture, Review, ToolChoice};
 
 use crate::{Exit, Failure};
 
@@ -17,7 +17,7 @@ const MAX_FILE_BYTES: usize = 1024 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     pub(super) posture: Option<Posture>,
-    tools: BTreeMap<String, Permission>,
+    tools: BTreeMap<String, ToolChoice>,
     /// Servers that stay as they are.
     pub(super) leave: BTreeSet<String>,
 }
@@ -50,14 +50,14 @@ impl Answers {
         let file: AnswersFile =
             serde_json::from_value(value).map_err(|error| invalid_answers(path, error))?;
         let posture = file.posture.map(|word| super::parse_posture(&word)).transpose()?;
-        let permission = |(id, word): (String, String)| match Permission::parse(&word) {
-            Some(permission) => Ok((id, permission)),
+        let choice = |(id, word): (String, String)| match ToolChoice::parse(&word) {
+            Some(choice) => Ok((id, choice)),
             None => Err(invalid_answers(
                 path,
-                format!("`{word}` for `{id}` is none of allow, ask, deny"),
+                format!("`{word}` for `{id}` is none of allow, ask, deny, reads, writes"),
             )),
         };
-        let tools = file.tools.into_iter().map(permission).collect::<Result<_, _>>()?;
+        let tools = file.tools.into_iter().map(choice).collect::<Result<_, _>>()?;
         Ok(Self { posture, tools, leave: file.leave })
     }
 
@@ -83,8 +83,8 @@ impl Answers {
 
     /// Applies the answers about tools.
     pub(super) fn apply(&self, path: &Path, review: &mut Review) -> Result<(), Failure> {
-        for (id, permission) in &self.tools {
-            review.set_permission(id, *permission).map_err(|error| invalid_answers(path, error))?;
+        for (id, choice) in &self.tools {
+            review.choose(id, *choice).map_err(|error| invalid_answers(path, error))?;
         }
         Ok(())
     }

@@ -56,9 +56,12 @@ pub(crate) struct Init {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  weaver update --yes\n\nNew servers and tools get contracts and rules, as a setup would give them. What changed waits for\n`weaver contracts approve`."
+    after_help = "Examples:\n  weaver update --yes\n  weaver update files --timeout 300\n\nNew servers and tools get contracts and rules, as a setup would give them. What changed waits for\n`weaver contracts approve`."
 )]
 pub(crate) struct Update {
+    /// Only these servers; without a name, all of them are started
+    #[arg(value_name = "SERVER")]
+    pub(super) servers: Vec<String>,
     #[command(flatten)]
     pub(super) config: ConfigArg,
     /// A file with new servers; may be repeated

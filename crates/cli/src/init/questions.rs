@@ -2,16 +2,20 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
-use weaver_gateway::setup::{Permission, Posture, Review, Selection};
+use weaver_gateway::setup::{
+    Permission, Posture, Review, ReviewError, Selection, ToolChoice, ToolClass, ToolReview,
+};
 use weaver_text::escape;
 
 use super::table;
+use crate::posture::meaning as posture_meaning;
 use crate::{Exit, Failure, output};
 
 const REVIEW_HELP: &str = "\
-Type the number of a tool and a letter: 3a allows it, 3h holds it for a person, 3d refuses it;
-several at once: 3a 7d 9-12h. Enter accepts the table, `t` shows it again, `q` leaves without
-writing anything. A `?` marks what the words of the tool leave open.
+Type the number of a tool and a letter: 3a allows it, 3h holds it for a person, 3d refuses it. Where
+the table is wrong about what a tool does: 3r says that it only reads on this machine, 3w that it
+writes here and nowhere else. Several at once: 3a 7d 9-12h. Enter accepts the table, `t` shows it
+again, `q` leaves without writing anything. A `?` marks what the words of the tool leave open.
 ";
 
 /// Whether there is a terminal to ask on.
@@ -39,12 +43,17 @@ fn declined() -> Failure {
 
 /// Asks for the posture.
 pub(super) fn posture() -> Result<Posture, Failure> {
-    let question = "\nHow strict should it be?\n  \
-        1  careful  reads and local writes go through; what leaves the machine or destroys waits for you\n  \
-        2  observe  everything goes through, and the log says what `careful` would have stopped\n  \
-        3  locked   every call waits for you\n[1] ";
+    let line = |number: u8, posture: Posture| {
+        format!("  {number}  {:<8} {}\n", posture.as_str(), posture_meaning(posture))
+    };
+    let question = format!(
+        "\nHow strict should it be? `weaver posture` changes it later.\n{}{}{}[1] ",
+        line(1, Posture::Careful),
+        line(2, Posture::Observe),
+        line(3, Posture::Locked)
+    );
     loop {
-        match ask(question)?.as_str() {
+        match ask(&question)?.as_str() {
             "" | "1" | "careful" => return Ok(Posture::Careful),
             "2" | "observe" => return Ok(Posture::Observe),
             "3" | "locked" => return Ok(Posture::Locked),
@@ -61,7 +70,8 @@ pub(super) fn review(review: &mut Review, selection: &Selection) -> Result<(), F
         table::summary(review)
     ));
     loop {
-        let typed = ask("Enter accepts; a number with a, h or d changes a tool; ? for help: ")?;
+        let typed =
+            ask("Enter accepts; a number with a, h, d, r or w changes a tool; ? for help: ")?;
         match typed.as_str() {
             "" => return Ok(()),
             "q" => return Err(declined()),
@@ -69,10 +79,10 @@ pub(super) fn review(review: &mut Review, selection: &Selection) -> Result<(), F
             "t" => output::stderr(&table::review_table(review, selection)),
             words => {
                 for word in words.split([' ', ',']).filter(|word| !word.is_empty()) {
-                    match change(review, word) {
-                        Ok(changed) => output::stderr(&changed),
-                        Err(problem) => output::stderr(&format!("{problem}\n")),
-                    }
+                    let ids: Vec<String> =
+                        review.rows().iter().map(|row| row.id.to_string()).collect();
+                    let changed = change(&ids, word, |id, choice| review.choose(id, choice));
+                    output::stderr(&changed.unwrap_or_else(|problem| format!("{problem}\n")));
                 }
                 output::stderr(&format!("{}\n", table::summary(review)));
             }
@@ -80,27 +90,63 @@ pub(super) fn review(review: &mut Review, selection: &Selection) -> Result<(), F
     }
 }
 
-/// Applies a change such as `3a` or `3-5h`, and names the tools that it changed.
-fn change(review: &mut Review, word: &str) -> Result<String, UnclearAnswer> {
-    let unclear = || UnclearAnswer(format!("`{word}` is not a number with a, h or d"));
+const REVIEW_AGAIN_HELP: &str = "\
+Type the number of a tool and a letter: 3a allows it, 3h holds it for a person, 3d refuses it; 3r says
+that it only reads on this machine, 3w that it writes here and nowhere else; 3p takes what is
+proposed today. Several at once: 3a 7d 9-12p. Enter goes on to sign what you chose, `t` shows the
+table again, `q` leaves without writing anything.
+";
+
+/// Lets the user choose for tools that a gateway has.
+pub(super) fn review_again(review: &mut ToolReview) -> Result<(), Failure> {
+    output::stderr(&table::present_table(review));
+    loop {
+        let typed = ask("\nA number with a, h, d, r, w or p chooses for a tool; ? for help: ")?;
+        match typed.as_str() {
+            "" => return Ok(()),
+            "q" => return Err(declined()),
+            "?" => output::stderr(REVIEW_AGAIN_HELP),
+            "t" => output::stderr(&table::present_table(review)),
+            words => {
+                for word in words.split([' ', ',']).filter(|word| !word.is_empty()) {
+                    let ids: Vec<String> =
+                        review.review().rows().iter().map(|row| row.id.to_string()).collect();
+                    let changed = change(&ids, word, |id, choice| review.choose(id, choice));
+                    output::stderr(&changed.unwrap_or_else(|problem| format!("{problem}\n")));
+                }
+            }
+        }
+    }
+}
+
+/// Applies a change such as `3a` or `3-5h` to the tools with these ids, and names those that it
+/// changed.
+fn change(
+    ids: &[String],
+    word: &str,
+    mut choose: impl FnMut(&str, ToolChoice) -> Result<(), ReviewError>,
+) -> Result<String, UnclearAnswer> {
+    let unclear = || UnclearAnswer(format!("`{word}` is not a number with a, h, d, r or w"));
     let letter = word.chars().last().ok_or_else(unclear)?;
-    let permission = match letter {
-        'a' => Permission::Allow,
-        'h' => Permission::Ask,
-        'd' => Permission::Deny,
+    let choice = match letter {
+        'a' => ToolChoice::Permission(Permission::Allow),
+        'h' => ToolChoice::Permission(Permission::Ask),
+        'd' => ToolChoice::Permission(Permission::Deny),
+        'r' => ToolChoice::Class(ToolClass::Reads),
+        'w' => ToolChoice::Class(ToolClass::Writes),
+        'p' => ToolChoice::Proposed,
         _ => return Err(unclear()),
     };
     let numbers = word.trim_end_matches(letter);
     let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
     let (first, last) = (number(first).ok_or_else(unclear)?, number(last).ok_or_else(unclear)?);
-    let rows = review.rows().get(first - 1..last);
-    let rows = rows.ok_or_else(|| UnclearAnswer(format!("there is no tool {last}")))?;
-    let ids: Vec<String> = rows.iter().map(|row| row.id.to_string()).collect();
+    let ids = ids.get(first - 1..last);
+    let ids = ids.ok_or_else(|| UnclearAnswer(format!("there is no tool {last}")))?;
     let mut changed = String::new();
     for id in ids {
-        review.set_permission(&id, permission).map_err(|error| UnclearAnswer(error.to_string()))?;
-        changed.push_str(&format!("{}: {}\n", permission.as_str(), escape::line(&id)));
+        choose(id, choice).map_err(|error| UnclearAnswer(error.to_string()))?;
+        changed.push_str(&format!("{}: {}\n", choice.as_str(), escape::line(id)));
     }
     Ok(changed)
 }

@@ -2,15 +2,17 @@
 
 use std::fmt::Write as _;
 
-use weaver_gateway::setup::{Permission, Review, ReviewRow, Selection};
+use weaver_gateway::setup::{Permission, PresentTool, Review, ReviewRow, Selection, ToolReview};
 use weaver_policy_analysis::propose::ContractProposal;
 use weaver_text::escape;
-use weaver_types::{Impact, SensitivityTag, SinkKind, World};
+use weaver_types::{Effects, Impact, SensitivityTag, SinkKind, World};
 
 use crate::output;
 
 /// The longest reason in a row, in characters.
 const MAX_REASON_CHARS: usize = 90;
+/// The longest doubt about a tool, in characters.
+const MAX_DOUBT_CHARS: usize = 400;
 
 /// Every tool with its number, its permission, and the reason.
 pub(super) fn review_table(review: &Review, selection: &Selection) -> String {
@@ -78,19 +80,78 @@ fn permission_text(permission: Permission) -> String {
 
 /// What a tool with this contract does, in a few words.
 pub(super) fn effect(proposal: &ContractProposal) -> &'static str {
-    match proposal.effective_sink() {
+    match (proposal.effective_sink(), proposal.sink) {
+        (SinkKind::Credential, None) => effect_text(proposal.effects, SinkKind::None),
+        (sink, _) => effect_text(proposal.effects, sink),
+    }
+}
+
+/// What a tool with these effects does, in a few words.
+pub(super) fn effect_text(effects: Effects, sink: SinkKind) -> &'static str {
+    match sink {
         SinkKind::Payment => return "moves or commits money",
-        SinkKind::Credential if proposal.sink.is_some() => return "gives or changes access",
-        SinkKind::ExternalSend if proposal.effects.writes() => return "sends something out",
+        SinkKind::Credential => return "gives or changes access",
+        SinkKind::ExternalSend if effects.writes() => return "sends something out",
         _ => {}
     }
-    match (proposal.effects.impact, proposal.effects.world) {
+    match (effects.impact, effects.world) {
         (Impact::Read, World::Closed) => "reads on this machine",
         (Impact::Read, World::Open) => "reads from outside",
         (Impact::Write, World::Closed) => "writes on this machine",
         (Impact::Write, World::Open) => "writes outside",
         (Impact::Destroy, _) => "may destroy",
     }
+}
+
+/// How a gateway treats a tool, in a few words.
+pub(super) fn present_text(tool: &PresentTool) -> String {
+    let class = match tool.class {
+        Some((effects, sink)) => effect_text(effects, sink),
+        None => "no contract",
+    };
+    let changed = if tool.is_changed { ", changed since" } else { "" };
+    format!("{} {class}{changed}", permission_text(tool.permission))
+}
+
+/// How a tool would be set up now.
+pub(super) fn proposed_text(row: &ReviewRow) -> String {
+    format!("{} {}", permission_text(row.permission), effect(&row.proposal))
+}
+
+/// Every tool with its number, how the gateway treats it, and how it would be set up now where that
+/// differs.
+pub(super) fn present_table(review: &ToolReview) -> String {
+    let mut out = String::new();
+    let rows = review.review().rows();
+    let width = rows.iter().map(|row| tool_name(row).chars().count()).max().unwrap_or(0).min(40);
+    let mut server = "";
+    for (index, row) in rows.iter().enumerate() {
+        if row.server != server {
+            server = &row.server;
+            let _ = writeln!(out, "\n{}", output::bold(server));
+        }
+        let present = review.present(&row.id).map(present_text).unwrap_or_default();
+        let proposed = proposed_text(row);
+        let today = match proposed == present {
+            true => String::new(),
+            false => output::dim(&format!(
+                "  today: {} {}",
+                row.permission.as_str(),
+                effect(&row.proposal)
+            )),
+        };
+        let _ = writeln!(
+            out,
+            "{:>4}   {:<width$}  {present}{today}",
+            index + 1,
+            escape::line(tool_name(row)),
+        );
+        if let Some(doubt) = row.doubt.as_ref().filter(|_| row.permission == Permission::Deny) {
+            let _ =
+                writeln!(out, "       {}", output::dim(&escape::shorten(doubt, MAX_DOUBT_CHARS)));
+        }
+    }
+    out
 }
 
 /// How many tools are allowed, held and refused.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
+use weaver_gateway::config::UpstreamSettings;
 use weaver_gateway::secret::KeyFile;
 use weaver_gateway::setup::{GatewayUpdate, Posture, Selection, ServerChanges, UsedNames};
 use weaver_text::escape;
@@ -19,6 +20,7 @@ use crate::{Exit, Failure, config_path, output};
 /// `weaver init` for an existing gateway.
 pub(super) fn update_existing(args: &Init, dir: &Path) -> Result<Exit, Failure> {
     let update = Args {
+        servers: Vec::new(),
         config: ConfigArg::of(&dir.join("weaver.toml")),
         from: args.from.clone(),
         yes: args.yes || args.answers.is_some(),
@@ -52,10 +54,8 @@ fn require_posture(file: &Path, posture: Posture) -> Result<(), Failure> {
         "the policy that is there is `{}`, and stays so: --posture is for a new gateway",
         current.as_str()
     );
-    Err(Failure::new(Exit::Usage, "init.posture_kept", message).with_next_step(
-        "`weaver policy edit` changes it (`enforcement = \"observe\"` below its version holds nothing \
-         back); or make another gateway with `--dir DIR`",
-    ))
+    Err(Failure::new(Exit::Usage, "init.posture_kept", message)
+        .with_next_step(format!("`weaver posture {}` changes it", posture.as_str())))
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
@@ -87,8 +87,14 @@ fn apply_update(args: &Args, exclusions: &UpdateExclusions<'_>) -> Result<Exit, 
     }
     output::stderr(&found_servers::found_text(&files, &selection));
     output::stderr(&found_servers::tool_filter_text(&selection));
-    let servers = update.listing_servers(&selection)?;
-    output::stderr(&format!("starting {} servers …\n", servers.len()));
+    let mut servers = update.listing_servers(&selection)?;
+    if !args.servers.is_empty() {
+        refuse_unknown_servers(&args.servers, &servers)?;
+        let is_named = |name: &str| args.servers.iter().any(|named| named == name);
+        selection.keep_servers(is_named);
+        servers.retain(|one| is_named(one.name.as_str()));
+    }
+    output::stderr(&format!("starting {} …\n", output::counted(servers.len(), "server")));
     let listed = list_within(update.config(), &servers, args.timeout)?;
     let changes = update.changes(listed, &servers, &selection, &args.accept).map_err(|error| {
         Failure::new(Exit::NotFound, "init.unknown_tool", error)
@@ -134,6 +140,21 @@ fn apply_update(args: &Args, exclusions: &UpdateExclusions<'_>) -> Result<Exit, 
         UpdateReport { config: &file, selection: &selection, changes: &changes, is_signed: true };
     update.apply(&selection, &changes, &key, now)?;
     report.print(args.output.format())
+}
+
+/// Fails if a name is neither that of a server nor that of one that was found.
+fn refuse_unknown_servers(names: &[String], servers: &[UpstreamSettings]) -> Result<(), Failure> {
+    let is_known = |name: &String| servers.iter().any(|one| one.name.as_str() == name);
+    match names.iter().find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let message =
+                format!("there is no server `{}`, and none was found", escape::line(name));
+            let known: Vec<&str> = servers.iter().map(|one| one.name.as_str()).collect();
+            Err(Failure::new(Exit::NotFound, "init.unknown_server", message)
+                .with_next_step(format!("name one of: {}", known.join(", "))))
+        }
+    }
 }
 
 /// A client still starts a new server itself.
@@ -231,7 +252,21 @@ impl UpdateReport<'_> {
                 if servers == 0 { "" } else { CONNECT_AGAIN },
             ),
         };
-        output::text(&text)?;
+        output::text(&format!("{text}{}", self.left_out_text()))?;
         Ok(exit)
+    }
+
+    /// Which servers did not answer, and how they are taken in once they do.
+    fn left_out_text(&self) -> String {
+        let names: Vec<&str> = self.changes.unreachable.keys().map(|name| name.as_str()).collect();
+        if names.is_empty() {
+            return String::new();
+        }
+        format!(
+            "{}: {} did not answer; once they do: weaver update {} --timeout 300\n",
+            output::bold("left out"),
+            escape::line(&names.join(", ")),
+            escape::line(&names.join(" "))
+        )
     }
 }

@@ -58,7 +58,8 @@ fn diff_json(diff: &PolicyDiff<'_>, wrong: &[Value]) -> Value {
     })
 }
 
-fn diff_text(diff: &PolicyDiff<'_>, wrong: &[Value]) -> String {
+/// What two policies say differently.
+pub(crate) fn diff_text(diff: &PolicyDiff<'_>, wrong: &[Value]) -> String {
     let mut out = String::new();
     for (place, change) in diff.document_changes() {
         let sign = match change {

@@ -193,7 +193,12 @@ pub(crate) fn tools(behaviour: &str) -> Vec<Value> {
             }
             all[5]["outputSchema"] = json!({"type": "object", "properties": {"any": true}});
         }
-        "counting" => all.push(tool("count", "Counts the calls of this server.", json!({}))),
+        "counting" => {
+            let path = json!({"path": {"type": "string"}});
+            all.push(tool("count", "Counts the calls of this server.", json!({})));
+            all.push(tool("breed", "Starts a process, and names it and its own.", json!({})));
+            all.push(tool("until", "Waits until a file is there.", path));
+        }
         "good" => all.extend(content_tools()),
         "steps" => {
             let message = json!({"to": {"type": "string"}, "text": {"type": "string"}});
@@ -308,6 +313,20 @@ fn call(id: &Value, params: &Value) {
         "relist" => {
             put(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
             text(id, "listed again");
+        }
+        "breed" => {
+            let mut child = std::process::Command::new("sleep");
+            let mut child = child.arg("600").stdin(std::process::Stdio::null()).spawn().unwrap();
+            text(id, &format!("{} {}", std::process::id(), child.id()));
+            std::thread::spawn(move || child.wait());
+        }
+        "until" => {
+            let path = params["arguments"]["path"].as_str().unwrap_or_default();
+            std::fs::write(format!("{path}.waiting"), "").unwrap();
+            while !std::path::Path::new(path).exists() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            text(id, "it is there");
         }
         "steps" | "stall" => steps(id, params),
         "crash" => std::process::exit(7),

@@ -277,6 +277,11 @@ const fn ends(example: &'static str, code: i32, why: &'static str) -> Ending {
 /// The others end with 0.
 const ENDS: &[Ending] = &[
     ends("weaver init", 2, "it asks on a terminal"),
+    ends("weaver update files --timeout 300", 7, "the newcomer has no such server"),
+    ends("weaver review", 2, "it asks on a terminal"),
+    ends("weaver review files", 2, "it asks on a terminal"),
+    ends("weaver review --set files.read_file=reads", 7, "the demo has no such tool"),
+    ends("weaver posture observe", 2, "it asks on a terminal"),
     ends("weaver allow call_0123…", 1, "untrusted data came before each denied call"),
     ends("weaver allow call_0123… --json", 1, "untrusted data came before each denied call"),
     ends("weaver login tracker", 7, "the demo has no such server"),

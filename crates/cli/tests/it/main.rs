@@ -73,6 +73,7 @@ mod restarting;
 mod route;
 mod rug_pulls;
 mod serve;
+mod server_changes;
 mod starting;
 mod support;
 mod telemetry;

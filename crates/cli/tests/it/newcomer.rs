@@ -293,7 +293,7 @@ fn wrong_answers_are_told_and_nothing_is_written() {
         ("[]", "not a JSON object"),
         (r#"{"posture": "lax"}"#, "not a posture"),
         (r#"{"toolz": {}}"#, "unknown field"),
-        (r#"{"tools": {"good-files.echo": "maybe"}}"#, "none of allow, ask, deny"),
+        (r#"{"tools": {"good-files.echo": "maybe"}}"#, "none of allow, ask, deny, reads, writes"),
         (r#"{"tools": {"nobody.echo": "allow"}}"#, "no server lists"),
         (r#"{"tools": {"steps.send": "allow"}}"#, "takes something out"),
     ] {

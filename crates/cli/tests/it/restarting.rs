@@ -43,7 +43,7 @@ fn clients_over_http_wait_for_the_next_gateway_and_go_on() {
     });
     let config = daemon.web.folder().path("weaver.toml");
     let text = std::fs::read_to_string(&config).unwrap();
-    std::fs::write(&config, format!("{text}\n# changed\n")).unwrap();
+    std::fs::write(&config, format!("{text}\n[profiles.other]\nmode = \"proxy\"\n")).unwrap();
     until("it restarts", || daemon.log().contains("the daemon restarts"));
     // While the old gateway waits for its call, the process is well, and takes nothing new.
     let checked = Instant::now();
@@ -197,7 +197,7 @@ fn a_store_that_cannot_be_opened_for_a_while_is_tried_again() {
     std::fs::hard_link(&store, &second_name).unwrap();
     let config = daemon.web.folder().path("weaver.toml");
     let text = std::fs::read_to_string(&config).unwrap();
-    std::fs::write(&config, format!("{text}\n# changed\n")).unwrap();
+    std::fs::write(&config, format!("{text}\n[profiles.other]\nmode = \"proxy\"\n")).unwrap();
     until("the store is refused", || daemon.log().contains("the store cannot be opened"));
     assert!(daemon.child.try_wait().unwrap().is_none(), "{}", daemon.log());
     std::fs::remove_file(second_name).unwrap();
@@ -219,7 +219,7 @@ fn a_signal_ends_the_process_while_one_gateway_makes_way_for_the_next() {
     });
     let config = daemon.web.folder().path("weaver.toml");
     let text = std::fs::read_to_string(&config).unwrap();
-    std::fs::write(&config, format!("{text}\n# changed\n")).unwrap();
+    std::fs::write(&config, format!("{text}\n[profiles.other]\nmode = \"proxy\"\n")).unwrap();
     until("it restarts", || daemon.log().contains("the daemon restarts"));
     let pid = daemon.child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use super::cover_refresh::{CoverRequest, HELPER_ARGUMENT};
 use super::launcher_protocol::{MAX_REPORT_BYTES, read_report};
+use super::linux::open_files::{self, DeniedFiles};
+use super::linux::server_processes;
 use super::linux::server_processes::KnownChild;
-use super::linux::{open_files, server_processes};
 use super::work_limit::WorkLimit;
 use super::{ConfineError, CoverRefreshError, Launcher};
 
@@ -40,7 +41,7 @@ pub(super) fn cover_in_child(
             }
         }
         if uncovered.is_empty() {
-            let files = open_files::denied_by_id(denied);
+            let files = DeniedFiles::at(denied, &mut limit)?;
             let check = |id: &u32| open_files::check_not_open(*id, &files, &mut limit);
             return processes.keys().try_for_each(check);
         }

@@ -68,6 +68,11 @@ impl PendingRequests {
         Ok(receiver)
     }
 
+    /// How many requests are open.
+    pub(crate) fn open_count(&self) -> usize {
+        self.lock().open.len()
+    }
+
     /// Completes a request, or hands the answer of an abandoned one to its late-answer sink.
     pub(crate) fn complete(&self, id: u64, outcome: Outcome) -> Delivery {
         let (entry, late_sink) = {

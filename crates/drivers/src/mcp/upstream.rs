@@ -349,6 +349,12 @@ impl Upstream {
         Arc::new(config)
     }
 
+    /// How many requests wait for an answer.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.live_connection().map_or(0, |live| live.channel().inbox.pending.open_count())
+    }
+
     /// Why the last connection ended by itself; `None` while it lives and if there is none.
     #[must_use]
     pub fn end_reason(&self) -> Option<McpError> {

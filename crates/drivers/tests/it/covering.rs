@@ -593,21 +593,53 @@ async fn who_opened_the_new_file_before_it_was_covered_is_found_out() {
     upstream.kill().await;
 }
 
-/// What cannot be covered in a running server: a link, and a folder.
+/// A link cannot be covered in a running server.
 #[tokio::test]
 async fn what_cannot_be_covered_while_a_server_runs_is_an_error() {
-    for folder in [false, true] {
-        let place = Place::new();
-        let Some(upstream) = covered_server(&place).await else { return };
-        let path = place.path("home/work/keys");
-        match folder {
-            true => fs::create_dir(&path).unwrap(),
-            false => symlink(place.path("home/work/data.json"), &path).unwrap(),
+    let place = Place::new();
+    let Some(upstream) = covered_server(&place).await else { return };
+    symlink(place.path("home/work/data.json"), place.path("home/work/keys")).unwrap();
+    let error = upstream.cover_replaced_files(&place.confinement().denied).await.unwrap_err();
+    assert!(matches!(error, CoverRefreshError::Helper(_)), "{error}");
+    upstream.kill().await;
+}
+
+/// The folder of signed documents is exchanged as a whole, and its name then leads to another one.
+fn exchange_state(place: &Place) {
+    let (state, new) = (place.path("home/work/.state"), place.path("home/work/new"));
+    fs::create_dir(&new).unwrap();
+    fs::write(new.join("ledger.db"), SECRET).unwrap();
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, &new, CWD, &state, RenameFlags::EXCHANGE).unwrap();
+    fs::remove_dir_all(&new).unwrap();
+}
+
+/// The process that kept state goes on, and reaches the new folder as little as the old one.
+#[tokio::test]
+async fn a_folder_that_takes_the_place_of_a_covered_one_is_covered_while_the_server_runs() {
+    let place = Place::new();
+    let Some(upstream) = covered_server(&place).await else { return };
+    let denied = place.confinement().denied;
+    let to = |name: &str| json!(place.path(&format!("home/work/{name}")));
+    for _ in 0..2 {
+        exchange_state(&place);
+        fs::create_dir_all(place.path("home/work/keys/inner")).unwrap();
+        assert_eq!(upstream.cover_replaced_files(&denied).await, Ok(()));
+        for path in [".state/ledger.db", "keys/inner"] {
+            assert_ne!(tried(&upstream, json!({"do": "read", "at": to(path)})).await, "done");
         }
-        let error = upstream.cover_replaced_files(&place.confinement().denied).await.unwrap_err();
-        assert!(matches!(error, CoverRefreshError::Helper(_)), "{error}");
-        upstream.kill().await;
+        for path in [".state/made", "keys/made"] {
+            assert_ne!(tried(&upstream, json!({"do": "make", "at": to(path)})).await, "done");
+        }
     }
+    assert_eq!(tried(&upstream, json!({"do": "make", "at": to("beside")})).await, "done");
+    // It was within reach for a moment, and what was opened then is found.
+    exchange_state(&place);
+    let ledger = place.path("home/work/.state/ledger.db");
+    assert_eq!(tried(&upstream, json!({"do": "keep", "at": ledger})).await, "done");
+    let error = upstream.cover_replaced_files(&denied).await.unwrap_err();
+    assert!(matches!(&error, CoverRefreshError::Open { path, .. } if *path == ledger), "{error}");
+    upstream.kill().await;
 }
 
 /// A server that has ended needs nothing, and its id may be another process by then.

@@ -90,7 +90,7 @@ pub(super) async fn accept_connections(
                     tracing::info!("the socket was removed; the daemon makes way for another");
                     return Ok(EndReason::NotNeeded);
                 }
-                if config_watch.has_usable_change(shared) {
+                if config_watch.needs_restart(shared).await {
                     return Ok(replaced(EndReason::Reconfigured));
                 }
                 if idle_exit.is_some_and(|idle| idle_since.elapsed() >= idle) {

@@ -1,10 +1,12 @@
-//! Watches the configuration of a running daemon, which ends once a changed one can take its place.
+//! Watches the configuration of a running daemon. One that differs in its servers only comes into
+//! force at once; for any other the daemon ends, and the next one takes its place.
 //!
 //! A configuration that cannot be used changes nothing: the next daemon would not start, and the
 //! clients of this one would lose their gateway. So what can fail is tried before anybody is
 //! disconnected. A store that cannot be opened is not among it, since this daemon holds it.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use weaver_types::{Clock as _, SystemClock};
@@ -12,7 +14,7 @@ use weaver_types::{Clock as _, SystemClock};
 use super::connection::Daemon;
 use super::error::DaemonError;
 use super::fingerprint::ConfigFingerprint;
-use crate::config::{HttpSettings, SignatureChecks, WordVectorSource};
+use crate::config::{Config, HttpSettings, SignatureChecks, WordVectorSource};
 use crate::serve::ServeError;
 use crate::start_check;
 
@@ -33,12 +35,22 @@ struct RejectedConfig {
     checked: Instant,
 }
 
+/// What became of the configuration on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConfigState {
+    /// It is in force, or is not complete yet.
+    Settled,
+    /// It needs another gateway.
+    NeedsRestart,
+}
+
 impl ConfigWatch {
-    /// Whether the configuration has changed and is usable. The log says what changed, and once
-    /// for each problem why it cannot be used.
-    pub(super) fn has_usable_change(&mut self, daemon: &Daemon) -> bool {
-        let fingerprint = ConfigFingerprint::from_config(daemon.server.config());
-        if fingerprint == daemon.config {
+    /// Whether the daemon has to end for a changed and usable configuration; one that differs in its
+    /// servers only is put into force. The log says what changed, and once for each problem why it
+    /// cannot be used.
+    pub(super) async fn needs_restart(&mut self, daemon: &Daemon) -> bool {
+        let fingerprint = ConfigFingerprint::from_config(&daemon.server.config());
+        if fingerprint == daemon.fingerprint() {
             self.rejected = None;
             daemon.server.note_refused_configuration(None);
             return false;
@@ -48,11 +60,8 @@ impl ConfigWatch {
             self.rejected = rejected;
             return false;
         }
-        match check(daemon) {
-            Ok(()) => {
-                log_change(daemon, &fingerprint);
-                true
-            }
+        match follow(daemon).await {
+            Ok(state) => state == ConfigState::NeedsRestart,
             Err(error) => {
                 let problem = error.to_string();
                 daemon.server.note_refused_configuration(Some(problem.clone()));
@@ -76,10 +85,41 @@ pub(super) fn is_usable(daemon: &Daemon) -> bool {
     checked.is_ok()
 }
 
-/// Logs what another configuration changes, for which the daemon restarts.
-pub(super) fn log_change(daemon: &Daemon, fingerprint: &ConfigFingerprint) {
-    let difference = daemon.config.describe_changes(fingerprint);
-    tracing::warn!("the configuration was changed, the daemon restarts: {difference}");
+/// Puts the configuration on disk into force if it is usable and differs in its servers only. One
+/// client at a time does so.
+///
+/// # Errors
+/// [`DaemonError`], if it cannot be used.
+pub(super) async fn follow(daemon: &Daemon) -> Result<ConfigState, DaemonError> {
+    let _one_at_a_time = daemon.config_change.lock().await;
+    let (in_force, before) = (daemon.server.config(), daemon.fingerprint());
+    let read = ConfigFingerprint::from_config(&in_force);
+    if read == before {
+        return Ok(ConfigState::Settled);
+    }
+    let config = check(daemon)?;
+    let fingerprint = ConfigFingerprint::from_config(&config);
+    if !fingerprint.agrees_with(&read) {
+        // Somebody is writing.
+        return Ok(ConfigState::Settled);
+    }
+    let difference = before.describe_changes(&fingerprint);
+    let has_settings = |path: &PathBuf| {
+        [&*in_force, &config].iter().any(|one| {
+            let others = one.servers_file.iter().chain(&one.environment_file);
+            *path == one.file || others.into_iter().any(|file| file == path)
+        })
+    };
+    let is_applied = before.changed_files(&fingerprint).all(has_settings)
+        && daemon.server.replace_servers(config).await;
+    if !is_applied {
+        tracing::warn!("the configuration was changed, the daemon restarts: {difference}");
+        return Ok(ConfigState::NeedsRestart);
+    }
+    tracing::warn!("the configuration was changed, and is in force: {difference}");
+    daemon.set_fingerprint(fingerprint);
+    daemon.server.note_refused_configuration(None);
+    Ok(ConfigState::Settled)
 }
 
 fn log_problem(problem: &str) {
@@ -88,13 +128,14 @@ fn log_problem(problem: &str) {
     );
 }
 
-/// Checks that a daemon could start with the configuration on disk. What costs most comes last.
-pub(super) fn check(daemon: &Daemon) -> Result<(), DaemonError> {
+/// The configuration on disk, if a daemon could start with it. What costs most comes last.
+pub(super) fn check(daemon: &Daemon) -> Result<Config, DaemonError> {
     let signatures = SignatureChecks::unless(daemon.unsigned_development);
-    let file = &daemon.server.config().file;
-    let (config, policy) = start_check::check(file, signatures, SystemClock::default().now())
-        .map_err(ServeError::from)?;
-    if let Some(link) = config.new_link(daemon.server.config()) {
+    let in_force = daemon.server.config();
+    let (config, policy) =
+        start_check::check(&in_force.file, signatures, SystemClock::default().now())
+            .map_err(ServeError::from)?;
+    if let Some(link) = config.new_link(&in_force) {
         return Err(DaemonError::NewLink { path: link.to_path_buf() });
     }
     if policy.principal(&config.principal).is_none() {
@@ -104,7 +145,8 @@ pub(super) fn check(daemon: &Daemon) -> Result<(), DaemonError> {
         check_address(settings, daemon)?;
     }
     let word_table = config.word_table.as_ref().map(WordVectorSource::load).transpose();
-    word_table.map(drop).map_err(|error| ServeError::from(error).into())
+    word_table.map_err(ServeError::from)?;
+    Ok(config)
 }
 
 /// Checks that the configured address is free, unless this daemon listens at its port or the

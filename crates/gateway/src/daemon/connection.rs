@@ -1,7 +1,7 @@
 //! One connection to the daemon: its first line, and what it is for.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -11,7 +11,7 @@ use tokio::net::unix::UCred;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::config_watch;
+use super::config_watch::{self, ConfigState};
 use super::end_reason::EndReason;
 use super::error::DaemonError;
 use super::fingerprint::ConfigFingerprint;
@@ -32,8 +32,10 @@ pub(super) struct Daemon {
     pub(super) started: Instant,
     /// The clients that may identify themselves by a token.
     pub(super) clients: ClientRegistry,
-    /// The fingerprint of the configuration when it was read.
-    pub(super) config: ConfigFingerprint,
+    /// The fingerprint of the configuration in force when it was read.
+    pub(super) config: Mutex<ConfigFingerprint>,
+    /// Held while a changed configuration comes into force.
+    pub(super) config_change: tokio::sync::Mutex<()>,
     /// The fingerprint of the running program.
     pub(super) program: String,
     /// The HTTP address of the command line, which replaces the configured one.
@@ -93,7 +95,7 @@ impl Daemon {
             }
             Purpose::Restart => self.end(&mut writer, EndReason::Restarted).await,
             Purpose::Borrow => self.end(&mut writer, EndReason::Lent).await,
-            Purpose::Session(request) => match self.owner(&request, &peer, &hello.program) {
+            Purpose::Session(request) => match self.owner(&request, &peer, &hello.program).await {
                 Err(refusal) => write_welcome(&mut writer, &refusal).await,
                 Ok(owner) => {
                     if let Err(error) = self.server.check(&owner) {
@@ -120,6 +122,15 @@ impl Daemon {
         std::future::pending().await
     }
 
+    /// The fingerprint of the configuration in force.
+    pub(super) fn fingerprint(&self) -> ConfigFingerprint {
+        self.config.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_fingerprint(&self, fingerprint: ConfigFingerprint) {
+        *self.config.lock().unwrap_or_else(PoisonError::into_inner) = fingerprint;
+    }
+
     fn status(&self) -> DaemonStatus {
         DaemonStatus {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -136,15 +147,13 @@ impl Daemon {
     /// Why this daemon should not serve a new session, but be replaced by one with the current
     /// configuration or program. A configuration that cannot be used does not end the daemon:
     /// existing sessions go on, and new ones are told the problem.
-    fn replacement(&self, program: &str) -> Result<Option<EndReason>, Welcome> {
-        let config = self.server.config();
-        let fingerprint = ConfigFingerprint::from_config(config);
-        if fingerprint != self.config {
-            config_watch::check(self).map_err(|error| {
-                let problem = format!("{} cannot be used: {error}", config.file.display());
-                Welcome::refused(error.code(), problem)
-            })?;
-            config_watch::log_change(self, &fingerprint);
+    async fn replacement(&self, program: &str) -> Result<Option<EndReason>, Welcome> {
+        let state = config_watch::follow(self).await.map_err(|error| {
+            let config = self.server.config();
+            let problem = format!("{} cannot be used: {error}", config.file.display());
+            Welcome::refused(error.code(), problem)
+        })?;
+        if state == ConfigState::NeedsRestart {
             return Ok(Some(EndReason::Reconfigured));
         }
         // A daemon of another build goes on while it has clients.
@@ -154,13 +163,14 @@ impl Daemon {
 
     /// The owner of a session. The client is identified by the process at the other end, not by its
     /// own claims.
-    fn owner(
+    async fn owner(
         &self,
         request: &SessionRequest,
         peer: &UCred,
         program: &str,
     ) -> Result<SessionOwner, Welcome> {
-        let here = &self.server.config().file;
+        let config = self.server.config();
+        let here = &config.file;
         if request.config != *here {
             return Err(Welcome::refused(
                 "daemon.other_config",
@@ -179,7 +189,7 @@ impl Daemon {
             return Err(Welcome::refused("daemon.other_options", problem));
         }
         let holder = request.token.as_ref().map(|token| self.holder(token)).transpose()?;
-        if let Some(request) = self.replacement(program)? {
+        if let Some(request) = self.replacement(program).await? {
             // The channel holds one message; when it is full, the daemon ends anyway.
             let _ = self.end.try_send(request);
             return Err(Welcome::new(WelcomeOutcome::MakingWay));

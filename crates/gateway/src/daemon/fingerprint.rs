@@ -36,6 +36,22 @@ impl ConfigFingerprint {
         Self { files, settings }
     }
 
+    /// The files that differ in `later`, or that only one of the two has.
+    pub(super) fn changed_files<'f>(
+        &'f self,
+        later: &'f Self,
+    ) -> impl Iterator<Item = &'f PathBuf> {
+        let paths = self.files.keys().chain(later.files.keys());
+        paths.filter(|path| self.files.get(*path) != later.files.get(*path))
+    }
+
+    /// Whether all files that both have are the same.
+    pub(super) fn agrees_with(&self, other: &Self) -> bool {
+        let mut both =
+            self.files.iter().filter_map(|(path, one)| Some((one, other.files.get(path)?)));
+        both.all(|(one, other)| one == other)
+    }
+
     /// Describes the changes up to `later` in one line: settings by name, otherwise files.
     pub(super) fn describe_changes(&self, later: &Self) -> String {
         let settings = changed_names(&self.settings, &later.settings, String::clone);

@@ -1,7 +1,7 @@
 //! One gateway of the daemon's process, from its opening to its end.
 
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use tokio::net::UnixListener;
@@ -17,7 +17,7 @@ use super::folder::DaemonFolder;
 use super::http_listener::HttpListener;
 use super::process::{DaemonProcess, ProcessParts};
 use super::termination_signals::TerminationSignals;
-use super::{DRAIN_TIMEOUT, DaemonExitReason, DaemonOptions, FINAL_WRITES_TIMEOUT};
+use super::{DRAIN_TIMEOUT, DaemonEnd, DaemonExitReason, DaemonOptions, FINAL_WRITES_TIMEOUT};
 use crate::config::{Config, HttpSettings};
 use crate::http::{self, ClientRegistry, HttpGateway};
 use crate::serve::{self, ServeOptions, Server};
@@ -38,7 +38,7 @@ pub fn run(
     daemon: DaemonOptions,
     process: &mut DaemonProcess,
     ready: impl FnOnce(),
-) -> Result<DaemonExitReason, DaemonError> {
+) -> Result<DaemonEnd, DaemonError> {
     process.claim_store(&config.store_path)?;
     let runtime = serve::runtime()?;
     runtime.block_on(async { process.watch_signals() })?;
@@ -76,7 +76,8 @@ pub fn run(
             unsigned_development,
             started,
             clients,
-            config: fingerprint,
+            config: Mutex::new(fingerprint),
+            config_change: tokio::sync::Mutex::default(),
             program,
             http_override: daemon.http,
             arguments: daemon.arguments,
@@ -103,13 +104,16 @@ pub fn run(
         if matches!(reason, EndReason::Stopped | EndReason::NotNeeded) {
             http.close();
         }
+        let config = shared.server.config();
         let drained = Box::pin(drain_sessions(shared, reason, signals));
         http.keep_connections_during(drained).await;
         // A signal ends the process also while a gateway makes way for the next.
-        Ok(if signals.have_been_received().await { EndReason::NotNeeded } else { reason })
+        let reason = if signals.have_been_received().await { EndReason::NotNeeded } else { reason };
+        Ok((reason, config))
     });
     runtime.shutdown_timeout(Duration::from_secs(2));
-    let reason = match ended? {
+    let (reason, config) = ended?;
+    let reason = match reason {
         EndReason::Stopped | EndReason::NotNeeded => DaemonExitReason::Finished,
         EndReason::Reconfigured => DaemonExitReason::Reconfigured,
         // The service manager keeps the socket, and starts the next daemon when somebody connects.
@@ -127,7 +131,7 @@ pub fn run(
     if reason != DaemonExitReason::Reconfigured {
         http.save_sessions(&folder);
     }
-    Ok(reason)
+    Ok(DaemonEnd { reason, config })
 }
 
 /// Serves clients over HTTP until the daemon closes.

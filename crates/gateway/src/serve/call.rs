@@ -20,7 +20,7 @@ use super::client::Client;
 use super::client_call::ClientCall;
 use super::error::ServeError;
 use super::heartbeat;
-use super::managed_server::CALL_START_WAIT;
+use super::managed_server::{CALL_START_WAIT, ManagedServer};
 use super::measured_call::{CallDetails, MeasuredCall};
 use super::server_feature::FeatureKind;
 use crate::telemetry::{CallTrace, RequestOrigin, TraceParent};
@@ -223,10 +223,10 @@ async fn execute_once(
     let upstreams = &client.gateway.upstreams;
     let server = upstreams.for_capability(call.request.capability_id.as_str());
     // Requests that the server sends during the call go to this client.
-    let _calling = server.map(|server| {
+    let _calling = server.as_ref().map(|server| {
         upstreams.connected_clients.begin_call(&server.name, client_call, &run.run_id)
     });
-    if let Some(server) = server {
+    if let Some(server) = &server {
         server.restart_abandoned_primary(&client.gateway.runs, &run.run_id).await;
     }
     if let Some(problem) = unavailable_reason(client, &call.request.capability_id).await {
@@ -247,6 +247,9 @@ async fn execute_once(
     let trace = CallTrace::current();
     let begun = trace.as_ref().map(|trace| trace.begin_execution());
     let invocation = client_call.scope(execution).await;
+    if let (Some(server), Some(process)) = (&server, client_call.serving_process()) {
+        client.note_process(&server.name, process);
+    }
     if client_call.wants_log() {
         // Log messages of the call must arrive before its answer.
         upstreams.events.wait_until_logs_forwarded(client_call.link()).await;
@@ -261,7 +264,22 @@ async fn execute_once(
 /// is up to date. A hidden tool is treated like one that is not listed, and a tool of a server that
 /// the client may not know of like one of no server.
 async fn unavailable_reason(client: &Client, id: &CapabilityId) -> Option<String> {
-    let server = client.gateway.upstreams.for_capability(id.as_str())?;
+    loop {
+        let server = client.gateway.upstreams.for_capability(id.as_str())?;
+        let reason = unavailable_reason_of(&server, client, id).await;
+        let now = client.gateway.upstreams.for_capability(id.as_str());
+        // A changed configuration may have put another server in its place meanwhile.
+        if now.is_some_and(|now| Arc::ptr_eq(&now, &server)) {
+            return reason;
+        }
+    }
+}
+
+async fn unavailable_reason_of(
+    server: &ManagedServer,
+    client: &Client,
+    id: &CapabilityId,
+) -> Option<String> {
     let is_visible = client.is_visible(id);
     // Whoever sees the tool may know of its server, which takes longer to find out.
     if !is_visible && !client.may_see_server(&server.name) {

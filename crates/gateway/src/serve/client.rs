@@ -60,7 +60,12 @@ impl Client {
         self.principal.run(&self.gateway.kernel).await
     }
 
-    /// What the agent has to be told about its run, once.
+    /// Notes the process of a server that has served a call, as its connection identifies it.
+    pub(crate) fn note_process(&self, server: &UpstreamName, connection: u64) {
+        self.principal.run_tracker.note_process(server, connection);
+    }
+
+    /// What the agent has to be told about its run and its servers, once.
     pub(crate) fn take_run_notice(&self) -> Option<String> {
         self.principal.take_run_notice()
     }

@@ -4,6 +4,7 @@
 //! task-local value.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
@@ -42,6 +43,8 @@ pub(crate) struct ClientCall {
     log: Option<LogSubscription>,
     /// The run in which it was made, once that is known.
     run: Arc<OnceLock<RunId>>,
+    /// The connection to the process that serves it; 0 for none.
+    serving_process: AtomicU64,
 }
 
 /// The log messages that a request of the modern era asks for.
@@ -97,6 +100,7 @@ impl ClientCall {
                 stream,
                 log,
                 run: Arc::default(),
+                serving_process: AtomicU64::new(0),
             }),
             received,
         )
@@ -126,6 +130,16 @@ impl ClientCall {
     /// Where its run is known as soon as there is one.
     pub(crate) fn run(&self) -> Arc<OnceLock<RunId>> {
         Arc::clone(&self.run)
+    }
+
+    /// Notes the connection to the process that serves it.
+    pub(crate) fn note_serving_process(&self, generation: u64) {
+        self.serving_process.store(generation, Ordering::Release);
+    }
+
+    /// The connection to the process that served it; `None` where none did.
+    pub(crate) fn serving_process(&self) -> Option<u64> {
+        Some(self.serving_process.load(Ordering::Acquire)).filter(|generation| *generation > 0)
     }
 
     /// The task under which its client follows it.

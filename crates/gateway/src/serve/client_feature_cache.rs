@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use weaver_types::UpstreamName;
+
 use super::feature_snapshot::FeatureSnapshot;
 use super::server_feature::ServerFeatures;
 
@@ -9,8 +11,11 @@ use super::server_feature::ServerFeatures;
 #[derive(Default)]
 pub(crate) struct ClientFeatureCache(Mutex<Option<CachedSnapshot>>);
 
+/// The lists of each server.
+type ServerLists = Vec<(UpstreamName, Arc<ServerFeatures>)>;
+
 struct CachedSnapshot {
-    lists: Vec<Arc<ServerFeatures>>,
+    lists: ServerLists,
     snapshot: Arc<FeatureSnapshot>,
 }
 
@@ -18,13 +23,14 @@ impl ClientFeatureCache {
     /// The snapshot of these lists, built where it is not cached.
     pub(crate) fn get_or_build(
         &self,
-        lists: Vec<Arc<ServerFeatures>>,
-        build: impl FnOnce(&[Arc<ServerFeatures>]) -> FeatureSnapshot,
+        lists: ServerLists,
+        build: impl FnOnce(&[(UpstreamName, Arc<ServerFeatures>)]) -> FeatureSnapshot,
     ) -> Arc<FeatureSnapshot> {
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |cached: &&CachedSnapshot| {
+            let mut pairs = cached.lists.iter().zip(&lists);
             cached.lists.len() == lists.len()
-                && cached.lists.iter().zip(&lists).all(|(one, other)| Arc::ptr_eq(one, other))
+                && pairs.all(|(one, other)| one.0 == other.0 && Arc::ptr_eq(&one.1, &other.1))
         };
         if let Some(same) = cached.as_ref().filter(is_same) {
             return Arc::clone(&same.snapshot);

@@ -90,6 +90,7 @@ async fn set_level(client: &Client, request: &FeatureRequest) -> Result<Value, R
 
 /// Requests those log messages from all servers that the connected clients want.
 pub(crate) async fn sync_log_levels(gateway: &Gateway) {
-    let all = gateway.upstreams.servers().map(|upstream| upstream.sync_log_level());
+    let servers = gateway.upstreams.servers();
+    let all = servers.iter().map(|upstream| upstream.sync_log_level());
     futures_util::future::join_all(all).await;
 }

@@ -20,12 +20,13 @@ use super::confinement_signal::ConfinementSignalSource;
 use super::error::ServeError;
 use super::event::fields;
 use super::gateway_parts::GatewayParts;
-use super::managed_server::{ListingContext, ListingObserver};
+use super::managed_server::{ListingContext, ListingObserver, ManagedServer};
 use super::memory;
 use super::own_tools;
 use super::resource_reader;
 use super::run_tracker::RunFactory;
 use super::runs::Runs;
+use super::server_changes::ServerChangeQueue;
 use super::tool_snapshot::ToolSnapshot;
 use super::upstreams::Upstreams;
 use crate::config::{Config, WordVectorSource};
@@ -34,6 +35,8 @@ use crate::telemetry::Telemetry;
 
 /// The state shared by all requests.
 pub(crate) struct Gateway {
+    /// The configuration when it was opened. Its servers, and nothing else, may be others by now:
+    /// [`Upstreams::config`].
     pub(crate) config: Arc<Config>,
     pub(crate) kernel: Kernel,
     pub(crate) registry: Arc<Registry>,
@@ -49,6 +52,7 @@ pub(crate) struct Gateway {
     /// What opening the store found.
     open_report: weaver_trace_store::OpenReport,
     pub(crate) upstreams: Upstreams,
+    pub(crate) server_changes: ServerChangeQueue,
     tools: ArcSwap<ToolSnapshot>,
     /// Word vectors that improve the search for tools.
     token_table: Option<Arc<TokenTable>>,
@@ -112,6 +116,7 @@ impl Gateway {
             open_report,
             tenant,
             upstreams,
+            server_changes: ServerChangeQueue::default(),
             tools: ArcSwap::default(),
             token_table,
             rebuild_lock: std::sync::Mutex::default(),
@@ -172,10 +177,19 @@ impl Gateway {
 
     /// Starts a task for each server that keeps it connected.
     pub(crate) fn start_upstreams(self: &Arc<Self>) {
-        for server in self.upstreams.servers() {
-            let (gateway, server) = (Arc::clone(self), Arc::clone(server));
-            tokio::spawn(async move { server.run(gateway.listing_context()).await });
-        }
+        self.upstreams.servers().iter().for_each(|server| self.start_server(server));
+    }
+
+    /// Starts a task that keeps a server connected.
+    pub(crate) fn start_server(self: &Arc<Self>, server: &Arc<ManagedServer>) {
+        let (gateway, server) = (Arc::clone(self), Arc::clone(server));
+        tokio::spawn(async move { server.run(gateway.listing_context()).await });
+    }
+
+    /// Rebuilds what spans all servers, after some have gone.
+    pub(crate) fn servers_changed(&self) {
+        self.rebuild_snapshot();
+        self.features_changed();
     }
 
     /// Refreshes the resources of servers that do not report changes, and waits for first

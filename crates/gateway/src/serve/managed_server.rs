@@ -13,12 +13,15 @@ mod subscription_sync;
 mod unavailable_server;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
-use weaver_drivers::confine::Launcher;
+use tokio_util::sync::CancellationToken;
+use weaver_agent_kernel::Registry;
+use weaver_drivers::confine::{Confinement, Launcher};
 use weaver_drivers::mcp::{LogLevel, Redactor, Upstream, UpstreamConfig};
 use weaver_types::{CapabilityId, RunId, UpstreamName};
 
@@ -35,7 +38,7 @@ use super::runs::Runs;
 use super::server_events::{InstanceRef, ServerEvents};
 use super::server_feature::ServerFeatures;
 use super::upstream_config::{upstream_config, wants_login};
-use crate::config::{self, Config, InstanceSharing};
+use crate::config::{self, Config, InstanceSharing, TransportSettings};
 
 /// How long a call or a search waits for a server's first connection attempt: clients commonly give
 /// a request up after 30 s.
@@ -43,6 +46,9 @@ pub(super) const CALL_START_WAIT: Duration = Duration::from_secs(25);
 /// How long a list waits for it: some clients (Codex) give up a server whose first list takes 10 s.
 /// Tools of a slower server arrive later as a change of the list.
 pub(super) const LIST_START_WAIT: Duration = Duration::from_secs(6);
+
+/// How often a server is looked at whose last calls are waited for.
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// One upstream server and its instances.
 pub(crate) struct ManagedServer {
@@ -78,8 +84,11 @@ pub(crate) struct ManagedServer {
     polls: watch::Sender<u64>,
     /// True once the first attempt to connect has ended.
     first_attempt_done: watch::Sender<bool>,
-    /// True once the gateway shuts down, when nobody waits for a server any more.
-    closing: watch::Receiver<bool>,
+    /// True once nobody waits for this server any more: the gateway ends, or the configuration has
+    /// another in its place.
+    closing: watch::Sender<bool>,
+    /// Cancelled once the configuration has another in its place, and it has ended.
+    ended: CancellationToken,
 }
 
 /// What all servers share.
@@ -87,7 +96,6 @@ pub(crate) struct ManagedServerContext<'a> {
     pub(crate) gateway_config: &'a Arc<Config>,
     pub(crate) redactor: &'a Redactor,
     pub(crate) launcher: &'a Launcher,
-    pub(crate) closing: &'a watch::Receiver<bool>,
     pub(crate) events: &'a ServerEvents,
     pub(crate) relays: &'a Arc<PendingRelays>,
     pub(crate) connected_clients: &'a ConnectedClients,
@@ -110,7 +118,6 @@ impl ManagedServer {
             gateway_config,
             redactor,
             launcher,
-            closing,
             events,
             relays,
             connected_clients,
@@ -150,7 +157,8 @@ impl ManagedServer {
             log_level: tokio::sync::Mutex::default(),
             polls: watch::Sender::new(0),
             first_attempt_done: watch::Sender::new(false),
-            closing: (*closing).clone(),
+            closing: watch::Sender::new(false),
+            ended: CancellationToken::new(),
         }
     }
 
@@ -196,7 +204,7 @@ impl ManagedServer {
     /// Waits until the first attempt has ended, or has lasted for this long.
     pub(crate) async fn wait_for_first_attempt(&self, limit: Duration) {
         let (mut first_attempt_done, mut closing) =
-            (self.first_attempt_done.subscribe(), self.closing.clone());
+            (self.first_attempt_done.subscribe(), self.closing.subscribe());
         tokio::select! {
             _ = first_attempt_done.wait_for(|done| *done) => {}
             _ = closing.wait_for(|closing| *closing) => {}
@@ -204,11 +212,67 @@ impl ManagedServer {
         }
     }
 
+    /// Ends all waits for it.
+    pub(crate) fn stop_waiting(&self) {
+        self.closing.send_replace(true);
+    }
+
     pub(crate) async fn close(&self) {
         let primary = self.upstream();
         let dedicated = self.instances.take_dedicated();
         let instances = dedicated.iter().chain([&primary]).map(|upstream| upstream.close());
         futures_util::future::join_all(instances).await;
+    }
+
+    /// Whether the configuration says how long its calls may take.
+    pub(crate) fn has_configured_timeout(&self) -> bool {
+        self.config.timeout.is_some()
+    }
+
+    /// Whether it may go on with its processes under another configuration, with these settings.
+    pub(crate) fn goes_on_as(&self, settings: &config::UpstreamSettings, other: &Config) -> bool {
+        self.config == *settings
+            && reach_of(settings, &self.gateway_config) == reach_of(settings, other)
+    }
+
+    /// Begins no further call and no further listing, because the configuration has it no longer,
+    /// or otherwise.
+    pub(crate) fn retire(&self, registry: &Registry) {
+        self.stop_waiting();
+        self.instances.retire();
+        self.unregister(registry);
+    }
+
+    /// Ends it once no call is in flight, or these have taken too long.
+    pub(crate) async fn end_after_last_calls(&self, registry: &Registry, limit: Duration) {
+        let idle = async {
+            while self.all_instances().iter().any(|upstream| upstream.in_flight() > 0) {
+                tokio::time::sleep(IDLE_CHECK_INTERVAL).await;
+            }
+        };
+        let _ = tokio::time::timeout(limit, idle).await;
+        self.close().await;
+        // A listing that was in progress may have registered its tools since.
+        let _nobody_lists = self.listing.lock().await;
+        self.unregister(registry);
+        self.ended.cancel();
+    }
+
+    /// Completes once the configuration has another in its place, and it has ended.
+    pub(crate) async fn has_ended(&self) {
+        self.ended.cancelled().await;
+    }
+
+    fn unregister(&self, registry: &Registry) {
+        if let Err(error) = registry.remove_namespace(self.name.as_str()) {
+            tracing::error!(upstream = %self.name, %error, "its tools are still registered");
+        }
+    }
+
+    fn all_instances(&self) -> Vec<Arc<Upstream>> {
+        let mut instances = self.instances.dedicated();
+        instances.push(self.upstream());
+        instances
     }
 
     /// Closes the dedicated instances whose clients are gone, given the runs that continue.
@@ -238,8 +302,7 @@ impl ManagedServer {
     pub(crate) async fn hide_replaced_files(self: &Arc<Self>) {
         // Others may be there now than when the server was started.
         let denied = self.gateway_config.state_paths();
-        let mut instances = self.instances.dedicated();
-        instances.push(self.upstream());
+        let instances = self.all_instances();
         let covered = instances.iter().map(|upstream| upstream.cover_replaced_files(&denied));
         let Err(reason) = futures_util::future::try_join_all(covered).await else { return };
         tracing::warn!(upstream = %self.name, %reason, "restarted: a file that is hidden from it was replaced or created, and it may still reach it");
@@ -262,4 +325,16 @@ impl ManagedServer {
         let source = InstanceRef { server: self.name.clone(), id };
         (id, self.events.attach(source, Some(&self.wake), config))
     }
+}
+
+/// What the process of a server may reach under a configuration; `None` for one over HTTP. Paths
+/// within other denied paths add nothing.
+fn reach_of(settings: &config::UpstreamSettings, gateway_config: &Config) -> Option<Confinement> {
+    let TransportSettings::Stdio { confine, .. } = &settings.transport else { return None };
+    let mut confinement = gateway_config.server_confinement(confine.as_ref());
+    let folders: BTreeSet<PathBuf> =
+        confinement.denied.iter().filter(|path| path.is_dir()).cloned().collect();
+    let is_inside = |path: &PathBuf| path.ancestors().skip(1).any(|above| folders.contains(above));
+    confinement.denied.retain(|path| !is_inside(path));
+    Some(confinement)
 }

@@ -26,16 +26,23 @@ type FileId = (u64, u64);
 
 /// Watches the files for as long as the gateway serves.
 pub(crate) async fn watch(gateway: Arc<Gateway>) {
-    let mut known_files = file_ids(&gateway.config);
+    let mut known_files = file_ids(&gateway.upstreams.config());
     let replacements = watch::Sender::new(());
     // Aborted with this task.
-    let mut servers = JoinSet::new();
-    for server in gateway.upstreams.servers() {
-        servers.spawn(hide_from(Arc::clone(server), replacements.subscribe()));
-    }
+    let mut tasks = JoinSet::new();
+    let mut known_servers: Vec<Arc<ManagedServer>> = Vec::new();
     loop {
-        tokio::time::sleep(POLL_INTERVAL).await;
-        let current_files = file_ids(&gateway.config);
+        // Before the files are looked at: a file that was replaced since a server was started is
+        // hidden from that one too.
+        let servers = gateway.upstreams.servers();
+        for server in &servers {
+            if !known_servers.iter().any(|known| Arc::ptr_eq(known, server)) {
+                tasks.spawn(hide_from(Arc::clone(server), replacements.subscribe()));
+            }
+        }
+        known_servers = servers;
+        while tasks.try_join_next().is_some() {}
+        let current_files = file_ids(&gateway.upstreams.config());
         // A removed file needs no protection.
         let was_replaced =
             current_files.iter().any(|(path, file)| known_files.get(path) != Some(file));
@@ -43,13 +50,18 @@ pub(crate) async fn watch(gateway: Arc<Gateway>) {
         if was_replaced {
             replacements.send_replace(());
         }
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
-/// Hides files from one server whenever some were replaced. Those that are replaced meanwhile are
-/// hidden afterwards.
+/// Hides files from one server whenever some were replaced, until it ends. Those that are replaced
+/// meanwhile are hidden afterwards.
 async fn hide_from(server: Arc<ManagedServer>, mut replacements: Receiver<()>) {
-    while replacements.changed().await.is_ok() {
+    loop {
+        tokio::select! {
+            () = server.has_ended() => return,
+            replaced = replacements.changed() => if replaced.is_err() { return },
+        }
         server.hide_replaced_files().await;
     }
 }

@@ -249,7 +249,7 @@ pub(super) async fn find_tool(client: &Client, name: &str) -> Option<CapabilityI
 
 /// The tool that a plain name would mean if its unavailable server listed it, and that server. `None`
 /// for a server that the client may not know of.
-fn guess_unlisted<'c>(client: &'c Client, name: &str) -> Option<(CapabilityId, &'c ManagedServer)> {
+fn guess_unlisted(client: &Client, name: &str) -> Option<(CapabilityId, Arc<ManagedServer>)> {
     let id = match client.gateway.upstreams.only_server() {
         Some(upstream) if client.gateway.config.unprefixed => format!("{}.{name}", upstream.name),
         _ => name.split_once("__").map(|(upstream, tool)| format!("{upstream}.{tool}"))?,

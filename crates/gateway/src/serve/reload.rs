@@ -52,7 +52,7 @@ fn file_stamps(folder: &Path) -> Vec<Option<FileStamp>> {
 }
 
 /// Puts the documents on disk into force, or records why they were refused.
-async fn reload(gateway: &Gateway) -> Result<(), ServeError> {
+pub(crate) async fn reload(gateway: &Gateway) -> Result<(), ServeError> {
     let now = gateway.clock.now();
     let read = config::load_policy(
         &gateway.config,

@@ -216,8 +216,7 @@ fn timeout_hint<T>(client: &Client, result: &ToolResult<T>) -> Option<String> {
     let proposed = spec.capability().spec().timeout_ms;
     let effective = spec.effective(&client.gateway.kernel.policy()).ok();
     let contract_timeout = effective.map(|effective| effective.spec().timeout_ms);
-    let configured = client.gateway.config.upstreams.iter().find(|one| one.name == upstream.name);
-    let is_set = configured.is_some_and(|one| one.timeout.is_some());
+    let is_set = upstream.has_configured_timeout();
     let decides = |time: &u32| *time < proposed || (*time > proposed && !is_set);
     Some(match contract_timeout.filter(decides) {
         Some(contract_timeout) => {

@@ -135,7 +135,8 @@ impl VisibleServers {
             let id = FeatureKind::ResourceReading.id(server.as_str());
             id.is_some_and(|id| client.is_offered(&id))
         };
-        let names = client.gateway.upstreams.servers().map(|upstream| upstream.name.clone());
+        let servers = client.gateway.upstreams.servers();
+        let names = servers.iter().map(|upstream| upstream.name.clone());
         Self(names.map(|name| (name.clone(), is_offered(&name))).collect())
     }
 

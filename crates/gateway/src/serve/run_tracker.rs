@@ -1,13 +1,16 @@
 //! Tracks the current run of one client. All its sessions share the run; idle time or an operator
 //! ends it, reconnecting does not.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 use weaver_agent_kernel::{Caller, EnteredRun, Kernel, RunEndReason, RunFault};
 use weaver_types::ledger::{Batch, Durability, RecordWrite};
-use weaver_types::{Clock, Principal, Random, RunContext, RunId, RunSettings, Timestamp};
+use weaver_types::{
+    Clock, Principal, Random, RunContext, RunId, RunSettings, Timestamp, UpstreamName,
+};
 
 use super::client_process::ClientKey;
 use super::current_run::CurrentRun;
@@ -23,8 +26,10 @@ pub(crate) struct RunTracker {
     /// The name that the client gave itself.
     client_name: OnceLock<String>,
     current: Mutex<Option<ActiveRun>>,
-    /// What the agent is told with its next answer: its run is another one.
-    notice: std::sync::Mutex<Option<String>>,
+    /// What the agent is told with its next answer: its run is another one, or a server is.
+    notices: std::sync::Mutex<Vec<String>>,
+    /// The connections to the processes that served it last.
+    processes: std::sync::Mutex<BTreeMap<UpstreamName, u64>>,
     /// The results that are kept for the client.
     pub(crate) kept_results: Arc<ResultBudget>,
 }
@@ -78,9 +83,16 @@ impl RunFactory {
 impl RunTracker {
     /// A tracker without a run yet.
     pub(crate) fn new(factory: RunFactory, principal: Principal, client: ClientKey) -> Self {
-        let (current, notice) = (Mutex::new(None), std::sync::Mutex::default());
-        let (client_name, kept_results) = (OnceLock::new(), Arc::default());
-        Self { factory, principal, client, client_name, current, notice, kept_results }
+        Self {
+            factory,
+            principal,
+            client,
+            client_name: OnceLock::new(),
+            current: Mutex::new(None),
+            notices: std::sync::Mutex::default(),
+            processes: std::sync::Mutex::default(),
+            kept_results: Arc::default(),
+        }
     }
 
     /// Notes the name that the client gives itself, which the start of its runs records. The first
@@ -116,9 +128,28 @@ impl RunTracker {
         self.current.lock().await.as_ref().map(|active| active.run.clone())
     }
 
-    /// What the agent has to be told about its run, once.
+    /// What the agent has to be told about its run and its servers, once.
     pub(crate) fn take_notice(&self) -> Option<String> {
-        self.notice.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let notices =
+            std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
+        (!notices.is_empty()).then(|| notices.join(" "))
+    }
+
+    fn add_notice(&self, notice: String) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
+    }
+
+    /// Notes the process of a server that has served a call, as its connection identifies it. The
+    /// agent is told where it is not the one that served the last call.
+    pub(crate) fn note_process(&self, server: &UpstreamName, connection: u64) {
+        let mut processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = processes.insert(server.clone(), connection);
+        if last.is_some_and(|last| last != connection) {
+            self.add_notice(format!(
+                "Server `{server}` was started again since your last call of it: what it kept in \
+                 memory (open pages, tables, logins) is gone."
+            ));
+        }
     }
 
     /// The current run. It continues, is resumed from the store, or begins.
@@ -205,7 +236,7 @@ impl RunTracker {
              end it with `weaver approve end-run {}`; the next call then begins a new run.",
             run.run_id, run.run_id
         );
-        *self.notice.lock().unwrap_or_else(PoisonError::into_inner) = Some(notice);
+        self.add_notice(notice);
         Ok(active)
     }
 

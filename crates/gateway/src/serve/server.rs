@@ -30,7 +30,10 @@ use super::message;
 use super::notice_forwarder::NoticeForwarder;
 use super::requests::Requests;
 use super::stream_session::StreamSession;
-use super::{ServeOptions, approvals, protected_file_watch, reload, run_watch, server_requests};
+use super::{
+    ServeOptions, approvals, protected_file_watch, reload, run_watch, server_changes,
+    server_requests,
+};
 #[cfg(unix)]
 use crate::client_journal::ClientJournal;
 #[cfg(unix)]
@@ -145,10 +148,20 @@ impl Server {
         Ok(Self { gateway, background_tasks, publisher, exporter, sessions })
     }
 
-    /// The gateway's configuration.
+    /// The configuration in force.
     #[must_use]
-    pub fn config(&self) -> &Config {
-        &self.gateway.config
+    pub fn config(&self) -> Arc<Config> {
+        self.gateway.upstreams.config()
+    }
+
+    /// Puts another configuration into force, if it differs in its servers only. Sessions, calls and
+    /// unchanged servers go on. False if it needs another gateway.
+    pub(crate) async fn replace_servers(&self, config: Config) -> bool {
+        let fits = server_changes::differs_in_servers_only(&self.config(), &config);
+        if fits {
+            server_changes::apply(&self.gateway, config).await;
+        }
+        fits
     }
 
     /// Creates the client of a session.

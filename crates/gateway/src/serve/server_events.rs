@@ -91,22 +91,26 @@ pub(crate) struct ServerEvents {
     requests: mpsc::Sender<IncomingServerRequest>,
     request_queue: Arc<Mutex<Option<mpsc::Receiver<IncomingServerRequest>>>>,
     connected_clients: ConnectedClients,
-    /// The capabilities offered to each server, from the policy in force at startup.
+    /// The capabilities offered to each server, from the policy in force when it was set up.
     offered: OfferedCapabilitiesFn,
 }
 
 impl ServerEvents {
     pub(crate) fn new(policy: &Arc<PolicySet>, connected_clients: &ConnectedClients) -> Self {
         let (requests, queue) = mpsc::channel(MAX_QUEUED_REQUESTS);
-        let policy = Arc::clone(policy);
         Self {
             notices: broadcast::Sender::new(MAX_NOTICES),
             logs: broadcast::Sender::new(MAX_NOTICES),
             requests,
             request_queue: Arc::new(Mutex::new(Some(queue))),
             connected_clients: connected_clients.clone(),
-            offered: Arc::new(move |server| offered_capabilities(Some(&policy), server)),
+            offered: offered_by(policy),
         }
+    }
+
+    /// The same for servers that are set up now, under another policy.
+    pub(crate) fn under(&self, policy: &Arc<PolicySet>) -> Self {
+        Self { offered: offered_by(policy), ..self.clone() }
     }
 
     /// Configures an instance to report its events here. They concern only its own clients. For the
@@ -194,6 +198,11 @@ impl ServerEvents {
     pub(crate) fn take_requests(&self) -> Option<mpsc::Receiver<IncomingServerRequest>> {
         self.request_queue.lock().ok()?.take()
     }
+}
+
+fn offered_by(policy: &Arc<PolicySet>) -> OfferedCapabilitiesFn {
+    let policy = Arc::clone(policy);
+    Arc::new(move |server| offered_capabilities(Some(&policy), server))
 }
 
 /// The client features of one call.

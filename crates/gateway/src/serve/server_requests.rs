@@ -58,7 +58,8 @@ pub(crate) async fn serve(gateway: Arc<Gateway>) {
 /// Notifies every server of changed roots, for as long as the gateway serves.
 pub(crate) async fn forward_roots_changes(gateway: Arc<Gateway>) {
     let tell = || async {
-        let all = gateway.upstreams.servers().map(|upstream| upstream.tell_roots_changed());
+        let servers = gateway.upstreams.servers();
+        let all = servers.iter().map(|upstream| upstream.tell_roots_changed());
         futures_util::future::join_all(all).await;
     };
     gateway.upstreams.roots_changes.notify_servers(tell).await;

@@ -1,11 +1,11 @@
 //! All upstream servers: their tools, features and availability.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Redactor;
@@ -42,10 +42,26 @@ pub(crate) struct Upstreams {
     prompt_names: PromptNames,
     /// One rebuild at a time: an older snapshot must not replace a newer one.
     rebuild_lock: Mutex<()>,
-    servers: Vec<Arc<ManagedServer>>,
+    servers: ArcSwap<ServerList>,
+    redactor: Redactor,
+    launcher: Launcher,
     own_tools: BTreeMap<CapabilityId, Arc<ListedDefinition>>,
     /// True once the gateway shuts down, when nobody waits for a server any more.
-    closing: watch::Sender<bool>,
+    closing: AtomicBool,
+}
+
+/// The servers, with the configuration that they come from.
+struct ServerList {
+    config: Arc<Config>,
+    servers: Vec<Arc<ManagedServer>>,
+}
+
+/// What another configuration changed.
+pub(crate) struct ReplacedServers {
+    /// The servers that have ended, or end with their last call.
+    pub(crate) retired: Vec<Arc<ManagedServer>>,
+    /// The servers to be started.
+    pub(crate) new: Vec<Arc<ManagedServer>>,
 }
 
 impl Upstreams {
@@ -58,18 +74,17 @@ impl Upstreams {
         let (connected_clients, relays) =
             (ConnectedClients::default(), Arc::<PendingRelays>::default());
         let events = ServerEvents::new(policy, &connected_clients);
-        let closing = watch::Sender::new(false);
         let context = ManagedServerContext {
             gateway_config: config,
             redactor,
             launcher,
-            closing: &closing.subscribe(),
             events: &events,
             relays: &relays,
             connected_clients: &connected_clients,
         };
         let server = |upstream| Arc::new(ManagedServer::new(upstream, &context));
         let servers = config.upstreams.iter().map(server).collect();
+        let servers = ServerList { config: Arc::clone(config), servers };
         let plain = config.unprefixed;
         let prompt_names = if plain { PromptNames::Plain } else { PromptNames::Prefixed };
         let (own_tools, features) = (own_tools::definitions(config), ArcSwap::default());
@@ -81,22 +96,69 @@ impl Upstreams {
             features,
             prompt_names,
             rebuild_lock: Mutex::default(),
-            servers,
+            servers: ArcSwap::from_pointee(servers),
+            redactor: redactor.clone(),
+            launcher: launcher.clone(),
             own_tools,
-            closing,
+            closing: AtomicBool::new(false),
         }
+    }
+
+    /// The configuration in force.
+    pub(crate) fn config(&self) -> Arc<Config> {
+        Arc::clone(&self.servers.load().config)
+    }
+
+    /// Puts a configuration into force that differs in its servers only. A server goes on, with its
+    /// processes and what they keep, if everything that it is started from is the same: its entry,
+    /// the secrets in it, and what it may reach. The others are no longer among the servers when
+    /// this returns.
+    pub(crate) fn replace(&self, config: Config, policy: &Arc<PolicySet>) -> ReplacedServers {
+        let config = Arc::new(config);
+        let before = self.servers.load_full();
+        let events = self.events.under(policy);
+        let context = ManagedServerContext {
+            gateway_config: &config,
+            redactor: &self.redactor,
+            launcher: &self.launcher,
+            events: &events,
+            relays: &self.relays,
+            connected_clients: &self.connected_clients,
+        };
+        let mut new = Vec::new();
+        let mut server = |upstream| {
+            let known = before.servers.iter().find(|one| one.goes_on_as(upstream, &config));
+            known.map_or_else(
+                || {
+                    let server = Arc::new(ManagedServer::new(upstream, &context));
+                    new.push(Arc::clone(&server));
+                    server
+                },
+                Arc::clone,
+            )
+        };
+        let servers: Vec<_> = config.upstreams.iter().map(&mut server).collect();
+        let goes_on = |one: &&Arc<ManagedServer>| servers.iter().any(|kept| Arc::ptr_eq(kept, one));
+        let retired = before.servers.iter().filter(|one| !goes_on(one)).cloned().collect();
+        self.servers.store(Arc::new(ServerList { config: Arc::clone(&config), servers }));
+        if self.closing.load(Ordering::SeqCst) {
+            self.stop_waiting();
+        }
+        ReplacedServers { retired, new }
     }
 
     /// Waits for the first connection attempt of each server, as long as a call does.
     pub(crate) async fn wait_for_first_attempts(&self) {
-        let all = self.servers.iter().map(|server| server.wait_for_first_attempt(CALL_START_WAIT));
+        let servers = self.servers();
+        let all = servers.iter().map(|server| server.wait_for_first_attempt(CALL_START_WAIT));
         futures_util::future::join_all(all).await;
     }
 
     /// Waits for the first connection attempts, as long as a list does, and then polls the servers
     /// that reported a change or ended.
     pub(crate) async fn refresh(&self) {
-        let all = self.servers.iter().map(|server| async move {
+        let servers = self.servers();
+        let all = servers.iter().map(|server| async move {
             server.wait_for_first_attempt(LIST_START_WAIT).await;
             if server.is_first_attempt_done() {
                 server.poll_now().await;
@@ -108,7 +170,7 @@ impl Upstreams {
     /// All tools, as their servers list them.
     pub(crate) fn tools(&self) -> BTreeMap<CapabilityId, Arc<ListedDefinition>> {
         let own_tools = self.own_tools.iter().map(|(id, tool)| (id.clone(), Arc::clone(tool)));
-        self.servers.iter().flat_map(|server| server.tools()).chain(own_tools).collect()
+        self.servers().iter().flat_map(|server| server.tools()).chain(own_tools).collect()
     }
 
     /// The features of the primary instances, as last listed.
@@ -121,36 +183,39 @@ impl Upstreams {
     pub(crate) async fn features_of_run(
         &self,
         run: Option<&RunId>,
-    ) -> Option<Vec<Arc<ServerFeatures>>> {
-        let features = self.servers.iter().map(|server| server.features_of_client(run));
+    ) -> Option<Vec<(UpstreamName, Arc<ServerFeatures>)>> {
+        let servers = self.servers();
+        let features = servers.iter().map(|server| server.features_of_client(run));
         let features = futures_util::future::join_all(features).await;
         if features.iter().all(Option::is_none) {
             return None;
         }
-        let all = self.servers.iter().zip(features);
-        Some(all.map(|(server, features)| features.unwrap_or_else(|| server.features())).collect())
+        let all = servers.iter().zip(features);
+        let all = all.map(|(server, features)| {
+            (server.name.clone(), features.unwrap_or_else(|| server.features()))
+        });
+        Some(all.collect())
     }
 
     /// Whether a server is logged in as another principal, so that this one needs a login of its
     /// own.
     pub(crate) fn needs_separate_login(&self, principal: &PrincipalId) -> bool {
-        self.servers.iter().any(|server| !server.instances.uses_login_of(principal))
+        self.servers().iter().any(|server| !server.instances.uses_login_of(principal))
     }
 
-    /// Builds a feature snapshot from one list for each server, in their order.
+    /// Builds a feature snapshot from the lists of servers.
     pub(crate) fn feature_snapshot(
         &self,
-        lists: &[Arc<ServerFeatures>],
+        lists: &[(UpstreamName, Arc<ServerFeatures>)],
         firewall: &Firewall,
     ) -> FeatureSnapshot {
-        let names = self.servers.iter().map(|server| server.name.clone());
-        let servers: Vec<_> = names.zip(lists.iter().cloned()).collect();
-        FeatureSnapshot::build(&servers, self.prompt_names, firewall)
+        FeatureSnapshot::build(lists, self.prompt_names, firewall)
     }
 
     /// Whether a change at an instance concerns a client.
     pub(crate) fn is_for_client(&self, source: &InstanceRef, client: &Arc<ClientLink>) -> bool {
-        let Some(server) = self.by_name(&source.server) else { return false };
+        // Everybody may have seen the lists of a server that the configuration no longer has.
+        let Some(server) = self.by_name(&source.server) else { return true };
         match self.connected_clients.run_of(client) {
             Some(run) => server.instances.serves(source.id, Some(&run)),
             // Nothing under another principal's login is for a client that has no run yet.
@@ -165,14 +230,17 @@ impl Upstreams {
     /// Rebuilds the feature snapshot.
     pub(crate) fn rebuild_features(&self, firewall: &Firewall) {
         let _turn = self.rebuild_lock.lock();
-        let all: Vec<_> = self.servers.iter().map(|server| server.features()).collect();
+        let servers = self.servers();
+        let all = servers.iter().map(|server| (server.name.clone(), server.features()));
+        let all: Vec<_> = all.collect();
         self.features.store(Arc::new(self.feature_snapshot(&all, firewall)));
     }
 
     /// Refreshes the resources of servers that do not report changes, after [`Self::refresh`].
     pub(crate) async fn refresh_resources(&self, observer: &dyn ListingObserver) {
         self.refresh().await;
-        let all = self.servers.iter().map(|server| server.refresh_resources(observer));
+        let servers = self.servers();
+        let all = servers.iter().map(|server| server.refresh_resources(observer));
         futures_util::future::join_all(all).await;
     }
 
@@ -183,7 +251,7 @@ impl Upstreams {
         server: &UpstreamName,
         new: BTreeSet<String>,
     ) -> Option<JoinHandle<()>> {
-        let server = Arc::clone(self.by_name(server)?);
+        let server = self.by_name(server)?;
         Some(tokio::spawn(async move { server.sync_subscriptions(&new).await }))
     }
 
@@ -197,17 +265,17 @@ impl Upstreams {
 
     /// True once the first attempt of every server is over.
     pub(crate) fn are_first_attempts_done(&self) -> bool {
-        self.servers.iter().all(|server| server.is_first_attempt_done())
+        self.servers().iter().all(|server| server.is_first_attempt_done())
     }
 
     /// The server of this name.
-    pub(crate) fn by_name(&self, name: &UpstreamName) -> Option<&Arc<ManagedServer>> {
-        self.servers.iter().find(|server| server.name == *name)
+    pub(crate) fn by_name(&self, name: &UpstreamName) -> Option<Arc<ManagedServer>> {
+        self.servers().iter().find(|server| server.name == *name).cloned()
     }
 
     /// All servers.
-    pub(crate) fn servers(&self) -> impl Iterator<Item = &Arc<ManagedServer>> {
-        self.servers.iter()
+    pub(crate) fn servers(&self) -> Vec<Arc<ManagedServer>> {
+        self.servers.load().servers.clone()
     }
 
     /// The client that a request of an instance is meant for.
@@ -230,41 +298,47 @@ impl Upstreams {
     /// Lists the resources again at the instances of a run's client whose servers do not report
     /// changes.
     pub(crate) async fn refresh_resources_of_client(&self, run: &RunId) {
-        let all = self.servers.iter().map(|server| server.refresh_resources_of_client(run));
+        let servers = self.servers();
+        let all = servers.iter().map(|server| server.refresh_resources_of_client(run));
         futures_util::future::join_all(all).await;
     }
 
     /// Closes the dedicated instances whose clients are gone, given the runs that continue.
     pub(crate) async fn close_unused_instances(&self, runs: &BTreeSet<RunId>) {
-        let all = self.servers.iter().map(|server| server.close_unused_instances(runs));
+        let servers = self.servers();
+        let all = servers.iter().map(|server| server.close_unused_instances(runs));
         futures_util::future::join_all(all).await;
     }
 
     /// The server that a capability belongs to by its id.
-    pub(crate) fn for_capability(&self, id: &str) -> Option<&Arc<ManagedServer>> {
+    pub(crate) fn for_capability(&self, id: &str) -> Option<Arc<ManagedServer>> {
         let (upstream, _) = id.split_once('.')?;
-        self.servers.iter().find(|server| server.name.as_str() == upstream)
+        let list = self.servers.load();
+        list.servers.iter().find(|server| server.name.as_str() == upstream).cloned()
     }
 
     /// The only server, if there is exactly one.
-    pub(crate) fn only_server(&self) -> Option<&Arc<ManagedServer>> {
-        self.servers.first().filter(|_| self.servers.len() == 1)
+    pub(crate) fn only_server(&self) -> Option<Arc<ManagedServer>> {
+        let list = self.servers.load();
+        list.servers.first().filter(|_| list.servers.len() == 1).cloned()
     }
 
     /// The servers whose tools are unavailable, and why.
     pub(crate) fn unavailable_servers(&self) -> Vec<UnavailableServer> {
-        self.servers.iter().filter_map(|server| server.unavailability()).collect()
+        self.servers().iter().filter_map(|server| server.unavailability()).collect()
     }
 
     /// Ends all waits for servers.
     pub(crate) fn stop_waiting(&self) {
-        self.closing.send_replace(true);
+        self.closing.store(true, Ordering::SeqCst);
+        self.servers().iter().for_each(|server| server.stop_waiting());
     }
 
     /// Closes all servers. One that takes too long is killed.
     pub(crate) async fn close(&self) {
         self.stop_waiting();
-        let all = self.servers.iter().map(|server| server.close());
+        let servers = self.servers();
+        let all = servers.iter().map(|server| server.close());
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, futures_util::future::join_all(all)).await;
     }
 }

@@ -218,9 +218,13 @@ pub(super) struct ToolRule<'a> {
 }
 
 /// The text of a rule about these tools.
-pub(super) fn tool_rule_text(rule: &ToolRule<'_>, tools: &[&CapabilityId], reason: &str) -> String {
+pub(super) fn tool_rule_text<T: AsRef<str>>(
+    rule: &ToolRule<'_>,
+    tools: &[T],
+    reason: &str,
+) -> String {
     let ToolRule { name, effect, extra_lines } = rule;
-    let list: Vec<String> = tools.iter().map(|id| toml_string(id.as_str())).collect();
+    let list: Vec<String> = tools.iter().map(|id| toml_string(id.as_ref())).collect();
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write!(

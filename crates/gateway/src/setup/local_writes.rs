@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weaver_policy::{ArgumentPredicate, Effect, MatchConditions, Pattern, Rule};
+use weaver_policy::{ArgumentPredicate, Effect, MatchConditions, Pattern, PolicySet, Rule};
 use weaver_policy_analysis::propose::{LocalWrite, ToolDescription, local_write, sensitive_paths};
 use weaver_policy_analysis::suggest::{PatternLists, rule_text_with_lists};
 use weaver_types::{Impact, JsonPointer, UpstreamName, World};
@@ -57,6 +57,22 @@ struct SharedRule {
 pub(super) struct KnownNames {
     pub(super) rules: BTreeSet<String>,
     pub(super) lists: PatternLists,
+}
+
+impl KnownNames {
+    /// Those of a policy, with its text.
+    pub(super) fn of(set: &PolicySet, text: &str) -> Self {
+        let rules = set.policy().rules.iter().map(|rule| rule.name.clone()).collect();
+        let table: toml::Table = text.parse().unwrap_or_default();
+        let lists = table.get("lists").and_then(toml::Value::as_table).into_iter().flatten();
+        let patterns = |list: &toml::Value| {
+            let texts = list.as_array()?.iter().map(toml::Value::as_str);
+            let patterns = texts.map(|text| Pattern::parse(text?).ok());
+            patterns.collect::<Option<Vec<_>>>()
+        };
+        let lists = lists.map(|(name, list)| (name.clone(), patterns(list).unwrap_or_default()));
+        Self { rules, lists: lists.collect() }
+    }
 }
 
 /// Rules, and the lists that they name and that the policy does not have yet, each as text.

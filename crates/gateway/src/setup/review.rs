@@ -12,6 +12,7 @@ use super::permission::Permission;
 use super::posture::{Posture, leaves_machine};
 use super::selection::{Selection, ServerFolders};
 use super::suspicious_passages::suspicious_passages;
+use super::tool_choice::{ToolChoice, ToolClass};
 use crate::listing::ListedFeature;
 use crate::serve::{FeatureKind, ProposalError};
 
@@ -57,8 +58,9 @@ pub enum ReviewError {
     Unknown(String),
     /// It sends something out of the machine.
     #[error(
-        "`{0}` takes something out of this machine, so its calls are always held; to release some in \
-         advance, use `weaver approve standing grant`"
+        "`{0}` takes something out of this machine, so its calls are always held; if it does not, say \
+         that it `reads` or `writes` here; to release some in advance, use `weaver approve standing \
+         grant`"
     )]
     LeavesMachine(CapabilityId),
 }
@@ -118,6 +120,46 @@ impl Review {
             return Err(ReviewError::LeavesMachine(row.id.clone()));
         }
         row.permission = permission;
+        Ok(())
+    }
+
+    /// Applies what a person chose for a tool.
+    ///
+    /// # Errors
+    /// [`ReviewError`].
+    pub fn choose(&mut self, id: &str, choice: ToolChoice) -> Result<(), ReviewError> {
+        match choice {
+            ToolChoice::Permission(permission) => self.set_permission(id, permission),
+            ToolChoice::Class(class) => self.set_class(id, class),
+            ToolChoice::Proposed => self.accept_description(id),
+        }
+    }
+
+    /// Classifies a tool as a person says, whatever its words suggest, and permits what the posture
+    /// permits to such a tool. A description that addresses a model counts as read.
+    fn set_class(&mut self, id: &str, class: ToolClass) -> Result<(), ReviewError> {
+        let posture = self.posture;
+        let row = self.rows.iter_mut().find(|row| row.id.as_str() == id);
+        let row = row.ok_or_else(|| ReviewError::Unknown(id.to_owned()))?;
+        let (effects, why) = match class {
+            ToolClass::Reads => (Effects::READ_LOCAL, "reads on this machine, and nothing else"),
+            ToolClass::Writes => (Effects::WRITE_LOCAL, "writes on this machine alone"),
+        };
+        let proposal = &mut row.proposal;
+        proposal.effects = effects;
+        proposal.sink = Some(SinkKind::None);
+        proposal.critical_arguments.clear();
+        proposal.sends_to.clear();
+        for field in ["sink", "critical_arguments", "sends_to"] {
+            proposal.reasons.remove(field);
+        }
+        proposal.reasons.insert("effects", format!("you said in the review that it {why}"));
+        if class == ToolClass::Reads {
+            row.local_write = None;
+        }
+        row.posture_permission = posture.permission(proposal);
+        row.permission = row.posture_permission;
+        row.doubt = None;
         Ok(())
     }
 
@@ -197,10 +239,18 @@ impl Review {
 
     /// The tools whose permission is this one, and not that of the posture. One whose description
     /// addresses a model needs no rule: without a contract it stays hidden.
-    fn changed_to(&self, permission: Permission) -> Vec<&CapabilityId> {
+    pub(super) fn changed_to(&self, permission: Permission) -> Vec<&CapabilityId> {
         let rows = self.rows.iter().filter(|row| row.permission == permission);
         let rows = rows.filter(|row| !row.is_hidden());
         rows.filter(|row| row.permission != row.posture_permission).map(|row| &row.id).collect()
+    }
+
+    /// Takes a description as approved: somebody has read it before.
+    pub(super) fn approve_description(&mut self, id: &CapabilityId) {
+        for row in self.rows.iter_mut().filter(|row| row.id == *id && row.suspicious) {
+            row.suspicious = false;
+            row.permission = row.posture_permission;
+        }
     }
 
     /// Leaves only these tools.
@@ -227,9 +277,14 @@ impl Review {
 }
 
 /// The reason of rules about tools whose permission was changed.
-const CHOSEN: &str = "chosen in the review";
+pub(super) const CHOSEN: &str = "chosen in the review";
 
 impl ReviewRow {
+    /// Whether its description addresses a model.
+    pub(super) fn is_suspicious(&self) -> bool {
+        self.suspicious
+    }
+
     /// Whether it stays hidden until a person approves its description.
     fn is_hidden(&self) -> bool {
         self.suspicious && self.permission == Permission::Deny

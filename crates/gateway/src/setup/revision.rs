@@ -7,7 +7,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use weaver_policy::{
     DocumentSource, DocumentSources, MAX_DOCUMENT_BYTES, PolicySet, TrustedDestination,
@@ -18,6 +17,9 @@ use weaver_types::signature::{DocumentKind, SigningKey};
 use super::documents::ROOT_KEY;
 use super::error::{SetupError, io_error};
 use super::folder::DocumentSigner;
+use super::policy_text::table_entry;
+use super::posture::Posture;
+use super::posture_change;
 use super::update::{copy_for_staging, exchange_folders, with_version};
 use crate::bounded_file;
 use crate::config::{self, Config};
@@ -78,9 +80,30 @@ impl PolicyRevision {
     /// # Errors
     /// [`SetupError::Documents`] with everything that is wrong in it.
     pub fn draft(&self, text: &str, now: Timestamp) -> Result<PolicySet, SetupError> {
+        self.draft_of(text, &self.contracts, now)
+    }
+
+    /// A policy set of the policy in force with these contracts.
+    ///
+    /// # Errors
+    /// As [`draft`](Self::draft).
+    pub(super) fn with_contracts(
+        &self,
+        contracts: &str,
+        now: Timestamp,
+    ) -> Result<PolicySet, SetupError> {
+        self.draft_of(&self.text, contracts, now)
+    }
+
+    fn draft_of(
+        &self,
+        policy: &str,
+        contracts: &str,
+        now: Timestamp,
+    ) -> Result<PolicySet, SetupError> {
         let sources = DocumentSources {
-            policy: DocumentSource::unsigned(POLICY, text),
-            contracts: DocumentSource::unsigned("contracts.toml", &self.contracts),
+            policy: DocumentSource::unsigned(POLICY, policy),
+            contracts: DocumentSource::unsigned("contracts.toml", contracts),
             keys: DocumentSource::unsigned("keys.toml", &self.keys),
         };
         PolicySet::load_unsigned_development(&sources, now)
@@ -134,6 +157,20 @@ impl PolicyRevision {
             .ok_or_else(|| self.manual_edit_error("it has no place for `trusted_destinations`"))
     }
 
+    /// The policy under another posture. What a person chose or wrote stays.
+    ///
+    /// # Errors
+    /// [`SetupError`], if the policy is written so that this cannot be changed here.
+    pub fn with_posture(&self, posture: Posture, now: Timestamp) -> Result<String, SetupError> {
+        let cannot = || self.manual_edit_error("its rules are not those of a posture");
+        let text = posture_change::with_posture(&self.text, &self.policy, posture);
+        let text = text.ok_or_else(cannot)?;
+        match Posture::of(&self.draft(&text, now)?) == posture {
+            true => Ok(text),
+            false => Err(cannot()),
+        }
+    }
+
     /// Signs the text and puts it into force.
     ///
     /// # Errors
@@ -159,7 +196,7 @@ impl PolicyRevision {
 
 /// Inserts an exception into the rule of this name: as `unless`, or as `not` if `unless` is
 /// present. `None` if the rule has both, or writes its match as a separate table.
-fn with_exception(text: &str, name: &str, exception: &str) -> Option<String> {
+pub(super) fn with_exception(text: &str, name: &str, exception: &str) -> Option<String> {
     let document = DeTable::parse(text).ok()?;
     let rules = table_entry(document.get_ref(), "rules")?;
     let DeValue::Array(rules) = rules.get_ref() else { return None };
@@ -207,10 +244,6 @@ fn with_destination(text: &str, destination: &TrustedDestination) -> Option<Stri
     };
     let (before, after) = text.split_at_checked(at)?;
     Some(format!("{before}{inserted}{after}"))
-}
-
-fn table_entry<'t, 'i>(table: &'t DeTable<'i>, name: &str) -> Option<&'t Spanned<DeValue<'i>>> {
-    table.iter().find(|(key, _)| key.get_ref().as_ref() == name).map(|(_, value)| value)
 }
 
 #[cfg(test)]

@@ -222,6 +222,12 @@ impl Selection {
         self
     }
 
+    /// Leaves only these servers, without a reason for the others.
+    pub fn keep_servers(&mut self, keeps: impl Fn(&str) -> bool) {
+        self.servers.retain(|server| keeps(&server.name));
+        self.secrets.retain(|secret| keeps(&secret.server));
+    }
+
     /// Skips a server with a reason.
     pub fn skip_server(&mut self, name: &str, reason: &str) {
         let (gone, kept): (Vec<_>, Vec<_>) =

@@ -11,9 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use weaver_policy::{
-    Contract, Effect, MAX_DOCUMENT_BYTES, Pattern, PolicySet, Rule, RuleEnforcement,
-};
+use weaver_policy::{Contract, MAX_DOCUMENT_BYTES, PolicySet};
 use weaver_policy_analysis::propose::ContractProposal;
 use weaver_types::signature::{DocumentKind, SigningKey};
 use weaver_types::{CapabilityId, Effects, Timestamp, UpstreamName};
@@ -23,6 +21,7 @@ use super::error::{SetupError, io_error};
 use super::folder::DocumentSigner;
 use super::local_writes::{KnownNames, RuleTexts};
 use super::permission::Permission;
+use super::policy_text;
 use super::posture::Posture;
 use super::review::{Review, ReviewError};
 use super::secrets;
@@ -44,10 +43,10 @@ const STAGING_FOLDER: &str = ".weaver-update";
 /// An existing gateway.
 pub struct GatewayUpdate {
     config: Config,
-    policy: PolicySet,
+    pub(super) policy: PolicySet,
     text: String,
-    contracts: String,
-    policy_text: String,
+    pub(super) contracts: String,
+    pub(super) policy_text: String,
 }
 
 /// The differences between a gateway's contracts and what its servers list now.
@@ -209,7 +208,7 @@ impl GatewayUpdate {
         changes.suspicious = suspicious.cloned().collect();
         let held = review.rows().iter().filter(|row| row.permission == Permission::Ask);
         changes.held = held.map(|row| row.id.clone()).collect();
-        changes.rules = review.tool_rules(&self.known_names());
+        changes.rules = review.tool_rules(&KnownNames::of(&self.policy, &self.policy_text));
         let quoted =
             review.rows().iter().filter_map(|row| Some((row.id.clone(), row.doubt.clone()?)));
         changes.doubts = quoted.collect();
@@ -219,34 +218,11 @@ impl GatewayUpdate {
     /// The posture from which the policy in force was made; the strictest if it cannot be told.
     #[must_use]
     pub fn posture(&self) -> Posture {
-        let policy = self.policy.policy();
-        let allows_local_writes =
-            |rule: &Rule| rule.effect == Effect::Allow && rule.name == "local-writes";
-        if !policy.rules.iter().any(allows_local_writes) {
-            Posture::Locked
-        } else if policy.enforcement == RuleEnforcement::Observe {
-            Posture::Observe
-        } else {
-            Posture::Careful
-        }
-    }
-
-    /// The names of the policy's rules, and its lists.
-    fn known_names(&self) -> KnownNames {
-        let rules = self.policy.policy().rules.iter().map(|rule| rule.name.clone()).collect();
-        let table: toml::Table = self.policy_text.parse().unwrap_or_default();
-        let lists = table.get("lists").and_then(toml::Value::as_table).into_iter().flatten();
-        let patterns = |list: &toml::Value| {
-            let texts = list.as_array()?.iter().map(toml::Value::as_str);
-            let patterns = texts.map(|text| Pattern::parse(text?).ok());
-            patterns.collect::<Option<Vec<_>>>()
-        };
-        let lists = lists.map(|(name, list)| (name.clone(), patterns(list).unwrap_or_default()));
-        KnownNames { rules, lists: lists.collect() }
+        Posture::of(&self.policy)
     }
 
     /// The contracts of individual tools.
-    fn contracts_by_id(&self) -> BTreeMap<CapabilityId, &Contract> {
+    pub(super) fn contracts_by_id(&self) -> BTreeMap<CapabilityId, &Contract> {
         let entries = self.policy.contracts().capabilities.iter();
         let named = entries.filter_map(|(pattern, contract)| {
             Some((CapabilityId::parse(pattern.as_str()).ok()?, contract))
@@ -266,15 +242,12 @@ impl GatewayUpdate {
         key: &SigningKey,
         now: Timestamp,
     ) -> Result<(), SetupError> {
-        // Removes what an interrupted update left.
-        let _ = fs::remove_dir_all(self.config.documents_folder.with_file_name(STAGING_FOLDER));
+        self.remove_leftovers();
+        let has_rules = changes.rules != RuleTexts::default();
+        let policy = has_rules.then(|| self.policy_text(&changes.rules)).transpose()?;
         if !changes.new_tools.is_empty() {
-            let staging = self.stage_documents(changes, key, now)?;
-            let exchanged = exchange_folders(&staging, &self.config.documents_folder);
-            interruption::step();
-            let _ = fs::remove_dir_all(&staging);
-            exchanged
-                .map_err(io_error("put the new documents into", &self.config.documents_folder))?;
+            let contracts = self.contracts_text(changes)?;
+            self.put_documents(Some(&contracts), policy.as_deref(), key, now)?;
         }
         if selection.servers.is_empty() {
             return Ok(());
@@ -289,21 +262,45 @@ impl GatewayUpdate {
         config::check(&self.config.file, now).map_err(SetupError::Check).map(|_| ())
     }
 
-    /// The documents folder with the new contracts, signed and checked, next to the old one.
+    /// Signs these documents and puts them into force, all together.
+    ///
+    /// # Errors
+    /// [`SetupError`]; then the gateway is unchanged.
+    pub(super) fn put_documents(
+        &self,
+        contracts: Option<&str>,
+        policy: Option<&str>,
+        key: &SigningKey,
+        now: Timestamp,
+    ) -> Result<(), SetupError> {
+        self.remove_leftovers();
+        let staging = self.stage_documents(contracts, policy, key, now)?;
+        let exchanged = exchange_folders(&staging, &self.config.documents_folder);
+        interruption::step();
+        let _ = fs::remove_dir_all(&staging);
+        exchanged.map_err(io_error("put the new documents into", &self.config.documents_folder))
+    }
+
+    /// Removes what an interrupted update left.
+    fn remove_leftovers(&self) {
+        let _ = fs::remove_dir_all(self.config.documents_folder.with_file_name(STAGING_FOLDER));
+    }
+
+    /// The documents folder with these documents, signed and checked, next to the old one.
     fn stage_documents(
         &self,
-        changes: &ServerChanges,
+        contracts: Option<&str>,
+        policy: Option<&str>,
         key: &SigningKey,
         now: Timestamp,
     ) -> Result<PathBuf, SetupError> {
-        let has_rules = changes.rules != RuleTexts::default();
-        let replaced: &[&str] =
-            if has_rules { &["contracts.", "policy."] } else { &["contracts."] };
-        let staging = copy_for_staging(&self.config.documents_folder, replaced)?;
+        let documents = [(DocumentKind::Contracts, contracts), (DocumentKind::Policy, policy)];
+        let new = documents.iter().filter(|(_, text)| text.is_some());
+        let replaced: Vec<String> = new.map(|(kind, _)| format!("{kind}.")).collect();
+        let staging = copy_for_staging(&self.config.documents_folder, &replaced)?;
         let signer = DocumentSigner { folder: &staging, key, now };
-        signer.write(DocumentKind::Contracts, &self.contracts_text(changes)?)?;
-        if has_rules {
-            signer.write(DocumentKind::Policy, &self.policy_text(&changes.rules)?)?;
+        for (kind, text) in documents {
+            text.map(|text| signer.write(kind, text)).transpose()?;
         }
         let config = Config { documents_folder: staging.clone(), ..self.config.clone() };
         config::load_policy(&config, config::SignatureChecks::Required, now)
@@ -329,24 +326,11 @@ impl GatewayUpdate {
     fn policy_text(&self, rules: &RuleTexts) -> Result<String, SetupError> {
         let path = self.config.documents_folder.join(POLICY);
         let version = self.policy.policy().version.saturating_add(1);
-        let mut text =
-            with_version(&self.policy_text, version).ok_or(SetupError::NeedsManualEdit {
-                path,
-                reason: "its version is not on a line of its own",
-            })?;
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        const LISTS: &str = "\n[lists]\n";
-        match text.find(LISTS) {
-            _ if rules.lists.is_empty() => text.push_str(&rules.rules),
-            Some(at) => {
-                text.insert_str(at.saturating_add(LISTS.len()), &rules.lists);
-                text.push_str(&rules.rules);
-            }
-            None => text.push_str(&rules.joined()),
-        }
-        Ok(text)
+        let text = with_version(&self.policy_text, version).ok_or(SetupError::NeedsManualEdit {
+            path,
+            reason: "its version is not on a line of its own",
+        })?;
+        Ok(policy_text::with_rules(text, rules))
     }
 
     fn config_text(&self, selection: &Selection) -> String {
@@ -397,7 +381,10 @@ fn is_changed(contract: &Contract, now: &ContractProposal) -> bool {
 }
 
 /// Copies a documents folder next to it, without the files whose names begin with one of `except`.
-pub(super) fn copy_for_staging(folder: &Path, except: &[&str]) -> Result<PathBuf, SetupError> {
+pub(super) fn copy_for_staging(
+    folder: &Path,
+    except: &[impl AsRef<str>],
+) -> Result<PathBuf, SetupError> {
     let staging = folder.with_file_name(STAGING_FOLDER);
     match fs::remove_dir_all(&staging) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -409,7 +396,7 @@ pub(super) fn copy_for_staging(folder: &Path, except: &[&str]) -> Result<PathBuf
     let entries = fs::read_dir(folder).map_err(io_error("read", folder))?;
     for from in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()) {
         let name = file_name(&from);
-        if !except.iter().any(|start| name.starts_with(start)) {
+        if !except.iter().any(|start| name.starts_with(start.as_ref())) {
             fs::copy(&from, staging.join(&name)).map_err(io_error("copy", &from))?;
         }
     }

@@ -171,8 +171,8 @@ pub(super) fn folder_ids(paths: &BTreeSet<PathBuf>) -> BTreeMap<PathBuf, FileId>
 }
 
 /// Covers the denied files that are visible in this mount namespace, in which others were covered
-/// before: those that were replaced or created since. A folder that is visible, given the folders
-/// outside of the namespace, cannot be covered any more.
+/// before: those that were replaced or created since. So are folders that are visible, given those
+/// outside of the namespace; what is open in one is for the host to find.
 pub(super) fn cover_visible(
     denied: &BTreeSet<PathBuf>,
     folders_outside: &BTreeMap<PathBuf, FileId>,
@@ -196,8 +196,13 @@ pub(super) fn cover_visible(
             return Err(ProtectionError::SymbolicLink { path: path.clone() });
         }
         if about.is_dir() {
-            if folders_outside.get(path) == Some(&file_id(&about)) {
-                return Err(uncovered(path));
+            let outside = folders_outside.get(path);
+            if outside == Some(&file_id(&about)) {
+                cover_folder(path)?;
+                let about = path.symlink_metadata().map_err(|_| uncovered(path))?;
+                if outside == Some(&file_id(&about)) {
+                    return Err(uncovered(path));
+                }
             }
             continue;
         }
@@ -212,6 +217,13 @@ pub(super) fn cover_visible(
         }
     }
     Ok(())
+}
+
+/// Covers a folder with an empty one in which nothing can be created.
+fn cover_folder(path: &Path) -> Result<(), ProtectionError> {
+    let mounted = mount("tmpfs", path, "tmpfs", COVER_FLAGS, Some(c"mode=000"));
+    mounted.map_err(|error| cover_error(path, error))?;
+    read_only(path)
 }
 
 fn is_out_of_sight(error: std::io::ErrorKind) -> bool {

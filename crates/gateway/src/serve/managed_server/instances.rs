@@ -62,6 +62,8 @@ struct InstanceTable {
     /// The client that works with the primary instance.
     primary_owner: Option<PrimaryOwner>,
     dedicated: BTreeMap<InstanceKey, Arc<DedicatedInstance>>,
+    /// True once the configuration has the server no longer, or otherwise.
+    is_retired: bool,
 }
 
 /// The primary instance of a server.
@@ -317,12 +319,18 @@ impl Instances {
 
     pub(super) fn acquire(&self, key: Option<InstanceKey>) -> Result<Acquisition, DriverError> {
         let Some(key) = key else {
-            return Ok(AcquiredInstance::Primary(self.primary(), None).into());
+            return match self.table().is_retired {
+                true => Err(self.retired_error()),
+                false => Ok(AcquiredInstance::Primary(self.primary(), None).into()),
+            };
         };
         // The primary was started before any client's folder was known, so it serves no folder.
         let may_have_primary =
             matches!(&key, InstanceKey::Run(run) if self.may_use_primary_login(run));
         let mut table = self.table();
+        if table.is_retired {
+            return Err(self.retired_error());
+        }
         // Looked up before the primary, which may be unowned for a moment: a client must stay with
         // the instance that has its state.
         if let Some(dedicated) = table.dedicated.get(&key) {
@@ -346,6 +354,18 @@ impl Instances {
         let created = Arc::new(DedicatedInstance::new(id, upstream));
         table.dedicated.insert(key, Arc::clone(&created));
         Ok(Acquisition { instance: AcquiredInstance::Dedicated(created), evicted })
+    }
+
+    /// Serves no further calls.
+    pub(super) fn retire(&self) {
+        self.table().is_retired = true;
+    }
+
+    fn retired_error(&self) -> DriverError {
+        DriverError::Unavailable(format!(
+            "the configuration of `{}` was changed in this moment; nothing was sent, call again",
+            self.server
+        ))
     }
 
     fn all_in_use_error(&self) -> DriverError {

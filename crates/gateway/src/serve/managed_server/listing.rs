@@ -40,6 +40,9 @@ impl ManagedServer {
     /// Lists the tools and features again; returns the number of tools, or `None` when the server
     /// is unavailable.
     pub(super) async fn relist(&self, context: ListingContext<'_>) -> Option<usize> {
+        if *self.closing.borrow() {
+            return None;
+        }
         let PrimaryInstance { id, upstream } = self.instances.primary();
         match upstream.list_tools_with_connection().await {
             Ok((connection, tools)) => {

@@ -29,7 +29,7 @@ impl ManagedServer {
     pub(crate) async fn run(&self, context: ListingContext<'_>) {
         self.first_listing(context).await;
         let mut failures = u32::from(self.problem().is_some());
-        let mut closing = self.closing.clone();
+        let mut closing = self.closing.subscribe();
         loop {
             let pause =
                 MIN_RETRY_DELAY.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)));
@@ -110,7 +110,7 @@ impl ManagedServer {
 
     /// Completes when the next poll ends, or the gateway shuts down.
     fn next_poll(&self) -> impl Future<Output = ()> + use<> {
-        let (mut polls, mut closing) = (self.polls.subscribe(), self.closing.clone());
+        let (mut polls, mut closing) = (self.polls.subscribe(), self.closing.subscribe());
         async move {
             tokio::select! {
                 _ = closing.wait_for(|closing| *closing) => {}

@@ -66,6 +66,7 @@ impl ServerStatus {
         });
         let servers = gateway.upstreams.servers();
         let servers = servers
+            .iter()
             .map(|upstream| (upstream.name.to_string(), UpstreamStatus::of(gateway, upstream)));
         let policy = gateway.kernel.policy();
         let documents = policy.versions().iter();
