@@ -300,7 +300,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn shown_pointer(&self) -> String {
-        escape::line(escape::truncate(&self.pointer, MAX_POINTER_CHARS)).into_owned()
+        escape::excerpt(&self.pointer, MAX_POINTER_CHARS)
     }
 }
 
