@@ -12,7 +12,7 @@ use weaver_types::{ContentBlocks, JsonRows, RawContent, RawResult, StructuredCon
 use crate::escape::escape;
 use crate::feature_result;
 use crate::mcp::{
-    CallOutcome, HttpFault, McpError, Method, Reply, RpcError, STRUCTURED_CONTENT,
+    CallOutcome, HttpFault, McpError, Method, Reply, RpcError, STRUCTURED_CONTENT, code,
     with_structured_rows,
 };
 
@@ -84,10 +84,10 @@ fn rpc_error(method: Method, error: &RpcError) -> DriverError {
     let text = format!("the server answered with code {}: {said}", error.code);
     match error.code {
         // The legacy era has its own code for a missing resource.
-        -32601 | -32002 => DriverError::NotFound(text),
+        code::METHOD_NOT_FOUND | code::RESOURCE_NOT_FOUND => DriverError::NotFound(text),
         // Only the URI of a read can be invalid, and the modern era has no separate code for that.
-        -32602 if method == Method::ReadResource => DriverError::NotFound(text),
-        -32602 => DriverError::Invalid(text),
+        code::INVALID_PARAMS if method == Method::ReadResource => DriverError::NotFound(text),
+        code::INVALID_PARAMS => DriverError::Invalid(text),
         _ => DriverError::Failed(text),
     }
 }

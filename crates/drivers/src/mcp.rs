@@ -7,6 +7,7 @@
 mod call;
 mod call_timer;
 mod client_features;
+pub mod code;
 mod config;
 mod connection;
 mod connection_preferences;
@@ -48,7 +49,8 @@ pub(crate) use call::{STRUCTURED_CONTENT, with_structured_rows};
 pub use call_timer::{CallTimer, TimerPause};
 pub use client_features::ClientFeatures;
 pub use config::{
-    Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, Limits, MODERN_VERSION, UpstreamConfig,
+    Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, LEGACY_VERSIONS, Limits, MODERN_VERSION,
+    UpstreamConfig,
 };
 pub use connection::Connection;
 pub use error::{McpError, RpcError};

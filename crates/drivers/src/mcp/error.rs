@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weaver_types::PrincipalId;
 
+use super::code;
 use super::fault::{HttpFault, MessageFault};
 use super::server_list::ServerList;
 use crate::confine::ConfineError;
@@ -48,12 +49,12 @@ impl RpcError {
     /// The answer to a method that this client does not offer.
     #[must_use]
     pub fn method_not_found() -> Self {
-        Self::new(-32601, "this client does not offer the method")
+        Self::new(code::METHOD_NOT_FOUND, "this client does not offer the method")
     }
 
     /// The answer to a server's request that nobody answered.
     pub(crate) fn unanswered() -> Self {
-        Self::new(-32603, "nobody answered the request")
+        Self::new(code::INTERNAL, "nobody answered the request")
     }
 }
 

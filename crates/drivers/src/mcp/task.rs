@@ -13,6 +13,7 @@ use tokio::time::sleep;
 use super::call::{CallOutcome, Reply};
 use super::call_timer::CallTimer;
 use super::client_features::ClientFeatures;
+use super::code;
 use super::config::Era;
 use super::connection::Connection;
 use super::error::{McpError, RpcError};
@@ -190,7 +191,7 @@ impl Connection {
                     }
                 }
                 (Some("cancelled"), _) => {
-                    let error = RpcError::new(-32603, "the server cancelled the task");
+                    let error = RpcError::new(code::INTERNAL, "the server cancelled the task");
                     return Ok(CallOutcome::Error(error));
                 }
                 _ => return Err(self.channel().inbox.malformed(MessageFault::MissingField)),
