@@ -53,7 +53,7 @@ pub use config::{
     UpstreamConfig,
 };
 pub use connection::Connection;
-pub use error::{McpError, RpcError};
+pub use error::{McpError, McpErrorKind, RpcError};
 pub use fault::{HttpFault, MessageFault};
 pub use headers::decode_header_text;
 pub use inbox::MessageCounts;

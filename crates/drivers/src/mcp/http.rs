@@ -16,7 +16,7 @@ pub(crate) use self::notification_stream::StreamState;
 use self::notification_stream::StreamTasks;
 use super::client_features::ClientFeatures;
 use super::config::{Era, HttpConfig, Limits};
-use super::error::McpError;
+use super::error::{McpError, McpErrorKind};
 use super::fault::{HttpFault, MessageFault};
 use super::headers;
 use super::inbox::Inbox;
@@ -82,8 +82,7 @@ impl HttpTransport {
         limits: &Limits,
         inbox: Arc<Inbox>,
     ) -> Result<Self, McpError> {
-        let bad =
-            |reason: String| McpError::Config { upstream: inbox.upstream().to_owned(), reason };
+        let bad = |reason: String| inbox.error(McpErrorKind::Config { reason });
         let url = Url::parse(&config.url).map_err(|_| bad("`url` is not a URL".to_owned()))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(bad("`url` must be http or https and name a host".to_owned()));
@@ -270,7 +269,7 @@ impl HttpTransport {
 
     fn login_error(&self, error: OAuthError) -> McpError {
         let principal = self.oauth.as_ref().and_then(|oauth| oauth.principal().cloned());
-        McpError::Login { upstream: self.inbox.upstream().to_owned(), principal, error }
+        self.inbox.error(McpErrorKind::Login { principal, error })
     }
 
     fn with_common_headers(&self, request: RequestBuilder) -> RequestBuilder {
@@ -358,7 +357,7 @@ impl HttpTransport {
     }
 
     fn http_error(&self, fault: HttpFault) -> McpError {
-        McpError::Http { upstream: self.inbox.upstream().to_owned(), fault }
+        self.inbox.error(McpErrorKind::Http { fault })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, NegotiatedProtocol> {

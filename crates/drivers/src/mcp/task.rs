@@ -16,7 +16,7 @@ use super::client_features::ClientFeatures;
 use super::code;
 use super::config::Era;
 use super::connection::Connection;
-use super::error::{McpError, RpcError};
+use super::error::{McpError, McpErrorKind, RpcError};
 use super::fault::MessageFault;
 use super::input_required::answer_questions;
 use super::message::{RpcResult, parse_rpc_error};
@@ -143,9 +143,8 @@ impl Connection {
         let limit = context.limit;
         let followed = timer.timeout(limit, self.poll_task(task, &context)).await;
         let outcome = followed.unwrap_or_else(|| {
-            let (upstream, method) =
-                (self.channel().config.name.clone(), Method::CallTool.as_str());
-            Err(McpError::Timeout { upstream, method, after: limit })
+            let method = Method::CallTool.as_str();
+            Err(self.channel().error(McpErrorKind::Timeout { method, after: limit }))
         });
         cancel.is_finished = outcome.is_ok();
         outcome

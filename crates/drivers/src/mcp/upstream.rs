@@ -12,7 +12,7 @@ use super::call::{CallOutcome, CallRequest};
 use super::config::{Endpoint, UpstreamConfig};
 use super::connection::Connection;
 use super::connection_preferences::{self, ConnectionPreferences};
-use super::error::McpError;
+use super::error::{McpError, McpErrorKind};
 use super::fault::HttpFault;
 use super::listing::ListedTool;
 use super::notification::LogLevel;
@@ -88,14 +88,14 @@ impl Upstream {
     ///
     /// # Errors
     ///
-    /// [`McpError`] of the attempt, or [`McpError::Backoff`] when it is too early for one.
+    /// [`McpError`] of the attempt, or [`McpErrorKind::Backoff`] when it is too early for one.
     pub async fn connection(&self) -> Result<Arc<Connection>, McpError> {
         let mut shutdown = self.shutdown.subscribe();
         tokio::select! {
             biased;
             // Dropping the attempt kills its child.
             _ = shutdown.wait_for(|shutdown| *shutdown) => {
-                Err(McpError::Shutdown { upstream: self.config.name.clone() })
+                Err(self.error(McpErrorKind::Shutdown))
             }
             connected = self.connect_once() => connected,
         }
@@ -117,7 +117,7 @@ impl Upstream {
         let mut state = self.state();
         // `close` sets `shutdown` before it takes the connection, so one of the two always sees the other.
         if *self.shutdown.borrow() {
-            return Err(McpError::Shutdown { upstream: self.config.name.clone() });
+            return Err(self.error(McpErrorKind::Shutdown));
         }
         match connected {
             Ok(connection) => {
@@ -156,9 +156,8 @@ impl Upstream {
         }
         match state.backoff.remaining_pause() {
             Some(retry_in) => {
-                let (upstream, last) =
-                    (self.config.name.clone(), state.backoff.last_failure_code());
-                Err(McpError::Backoff { upstream, retry_in, last })
+                let last = state.backoff.last_failure_code();
+                Err(self.error(McpErrorKind::Backoff { retry_in, last }))
             }
             None => Ok(()),
         }
@@ -247,7 +246,7 @@ impl Upstream {
         self.state().preferences.subscribed.insert(uri.to_owned());
         let connection = connection?;
         let outcome = connection.subscribe(uri).await;
-        if matches!(outcome, Err(McpError::Refused { .. })) {
+        if outcome.as_ref().is_err_and(McpError::is_refusal) {
             self.state().preferences.subscribed.remove(uri);
         }
         outcome
@@ -380,18 +379,21 @@ impl Upstream {
     /// Takes a token from the per-second limit of calls.
     fn check_rate(&self) -> Result<(), McpError> {
         let Some(limit) = self.config.limits.calls_per_second else { return Ok(()) };
-        self.call_bucket.try_take(limit).map_err(|retry_in| McpError::CallsPerSecond {
-            upstream: self.config.name.clone(),
-            limit: limit.get(),
-            retry_in,
+        self.call_bucket.try_take(limit).map_err(|retry_in| {
+            self.error(McpErrorKind::CallsPerSecond { limit: limit.get(), retry_in })
         })
+    }
+
+    fn error(&self, kind: McpErrorKind) -> McpError {
+        kind.at(&self.config.name)
     }
 
     /// Discards a connection whose HTTP session the server no longer knows. This is not a failure.
     fn drop_lost_session(&self, connection: &Arc<Connection>, error: Option<&McpError>) -> bool {
-        let Some(error @ McpError::Http { fault: HttpFault::SessionGone, .. }) = error else {
-            return false;
+        let is_lost = |error: &&McpError| {
+            matches!(error.kind, McpErrorKind::Http { fault: HttpFault::SessionGone })
         };
+        let Some(error) = error.filter(is_lost) else { return false };
         connection.retire(error);
         let mut state = self.state();
         if state.connection.as_ref().is_some_and(|live| Arc::ptr_eq(live, connection)) {
