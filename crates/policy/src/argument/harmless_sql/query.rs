@@ -1,8 +1,8 @@
 //! Reads queries: what a `select` and its relatives read.
 
-use super::expressions::{StatementReader, is_one_of};
 use super::functions::{BARE_PRAGMAS, FILE_ENDINGS, TABLE_FUNCTIONS, TABLE_PRAGMAS};
 use super::obstacle::Obstacle;
+use super::statement_reader::{StatementReader, is_one_of};
 use super::tokens::Token;
 
 /// Words that begin a query.
