@@ -42,6 +42,8 @@ pub struct Connection {
     parameter_headers: RwLock<BTreeMap<String, ParameterHeaders>>,
 }
 
+weaver_types::opaque_debug!(Connection);
+
 impl Connection {
     /// Starts or reaches the server and does the handshake. Needs a tokio runtime with IO and time.
     ///

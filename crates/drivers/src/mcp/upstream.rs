@@ -42,6 +42,8 @@ pub struct Upstream {
     random: Arc<dyn Random>,
 }
 
+weaver_types::opaque_debug!(Upstream);
+
 #[derive(Default)]
 struct State {
     connection: Option<Arc<Connection>>,
