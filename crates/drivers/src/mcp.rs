@@ -59,6 +59,7 @@ pub use headers::decode_header_text;
 pub use inbox::MessageCounts;
 pub use known_secrets::KnownSecrets;
 pub use lifecycle::ServerInfo;
+pub use line_reader::{Line, LineReader};
 pub use listing::{ListedItem, ListedTool};
 pub use method::Method;
 pub use notification::{LogLevel, NotificationSink, ServerNotification, UnknownLogLevel};

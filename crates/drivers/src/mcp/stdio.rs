@@ -295,9 +295,6 @@ impl Supervisor {
                 return true;
             }
         };
-        if line.trim_ascii().is_empty() {
-            return true;
-        }
         match self.inbox.handle(&line) {
             HandledMessage::NotJsonRpc => self.garbage = self.garbage.saturating_add(1),
             HandledMessage::Message(answer) => {
