@@ -23,7 +23,7 @@ use super::inbox::Inbox;
 use super::message::{self, IncomingMessage, RpcResult};
 use super::server_request::AnswerSink;
 use super::strict_json;
-use crate::http::{TlsFault, client};
+use crate::http::{BodyError, TlsFault, client, read_body};
 use crate::oauth::{Challenge, OAuthClient, OAuthError};
 
 /// Time for messages without an answer.
@@ -314,13 +314,11 @@ impl HttpTransport {
 
     async fn read_body(&self, mut response: Response, limit: usize) -> Result<Vec<u8>, McpError> {
         let mut body = Vec::new();
-        while let Some(chunk) = self.next_chunk(&mut response).await? {
-            if body.len().saturating_add(chunk.len()) > limit {
-                return Err(self.inbox.malformed(MessageFault::LineTooLong));
-            }
-            body.extend_from_slice(&chunk);
+        match read_body(&mut response, limit, &mut body).await {
+            Ok(()) => Ok(body),
+            Err(BodyError::Broken) => Err(self.http_error(HttpFault::Connection)),
+            Err(BodyError::TooLong) => Err(self.inbox.malformed(MessageFault::LineTooLong)),
         }
-        Ok(body)
     }
 
     async fn next_chunk(
