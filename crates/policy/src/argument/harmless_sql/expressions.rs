@@ -1,6 +1,6 @@
 //! Reads the expressions of a statement.
 
-use super::functions::{FUNCTIONS, KEYWORD_FUNCTIONS, UNITS};
+use super::functions::{FUNCTIONS, KEYWORD_FUNCTIONS, UNITS, is_listed};
 use super::obstacle::Obstacle;
 use super::statement_reader::{StatementReader, is_one_of};
 use super::tokens::Token;
@@ -189,7 +189,7 @@ impl<'t> StatementReader<'t> {
             return self.symbol(")");
         }
         let parts_by_keyword = is_one_of(name, KEYWORD_FUNCTIONS);
-        if !parts_by_keyword && !is_one_of(name, FUNCTIONS) {
+        if !parts_by_keyword && !is_listed(name, FUNCTIONS) {
             return self.refuse(Obstacle::Function(name));
         }
         self.symbol("(")?;
