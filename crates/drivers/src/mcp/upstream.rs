@@ -1,5 +1,7 @@
 //! An upstream server that is connected on demand, with longer pauses after repeated failures.
 
+mod confinement;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +11,7 @@ use tokio::sync::watch;
 use weaver_types::{OsRandom, Random};
 
 use super::call::{CallOutcome, CallRequest};
-use super::config::{Endpoint, UpstreamConfig};
+use super::config::UpstreamConfig;
 use super::connection::Connection;
 use super::connection_preferences::{self, ConnectionPreferences};
 use super::error::{McpError, McpErrorKind};
@@ -21,7 +23,6 @@ use super::rpc_channel::RpcChannel;
 use super::server_list::ServerList;
 use super::started_child::StartedChild;
 use super::token_bucket::TokenBucket;
-use crate::confine::{CoverRefreshError, EnforcedConfinement};
 
 /// The generation of the next connection. It is unique in the process, so that a call bound to the connection whose
 /// tools were compared never goes to another one, not even if another [`Upstream`] has replaced this one.
@@ -305,48 +306,6 @@ impl Upstream {
     #[must_use]
     pub fn tools_stale(&self) -> bool {
         self.live_connection().is_none_or(|live| live.tools_stale() || !live.tools_listed())
-    }
-
-    /// The confinement of the child, after any attempt in progress; `None` if there is no confined child.
-    pub async fn enforced(&self) -> Option<EnforcedConfinement> {
-        let _nobody_connects = self.connecting.lock().await;
-        let state = self.state();
-        state.connection.as_ref().and_then(|live| live.enforced().cloned())
-    }
-
-    /// Denies these files too from now on, and keeps those that were replaced or created since the child was started
-    /// from it without ending it, also before it has answered for the first time.
-    ///
-    /// # Errors
-    ///
-    /// [`CoverRefreshError`], if the child may still reach such a file: it must be ended.
-    pub async fn cover_replaced_files(
-        &self,
-        denied: &BTreeSet<PathBuf>,
-    ) -> Result<(), CoverRefreshError> {
-        let (child, config) = {
-            let mut state = self.state();
-            state.denied.extend(denied.iter().cloned());
-            (state.child.clone(), self.current_config(&state))
-        };
-        match child.zip(config.confinement().cloned()) {
-            Some((child, confined)) => child.cover_replaced_files(confined).await,
-            None => Ok(()),
-        }
-    }
-
-    /// The configuration of the next connection: with all files that are denied by now.
-    fn current_config(&self, state: &State) -> Arc<UpstreamConfig> {
-        let confined = self.config.confinement().cloned();
-        let Some(mut confined) = confined.filter(|_| !state.denied.is_empty()) else {
-            return Arc::clone(&self.config);
-        };
-        confined.confinement.denied.extend(state.denied.iter().cloned());
-        let mut config = UpstreamConfig::clone(&self.config);
-        if let Endpoint::Stdio(stdio) = &mut config.endpoint {
-            stdio.confinement = Some(confined);
-        }
-        Arc::new(config)
     }
 
     /// Why the last connection ended by itself; `None` while it lives and if there is none.
