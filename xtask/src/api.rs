@@ -6,11 +6,11 @@
 //! type. Items made by macros are not seen, but for those of `words!`.
 
 mod lines;
-mod source;
 
 use anyhow::{Result, bail};
 use xshell::Shell;
 
+use crate::parsed_crate::Crate;
 use crate::workspace;
 
 /// Where the texts are written.
@@ -33,7 +33,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let mut stale = Vec::new();
     for package in workspace::published(&metadata) {
         let Some(target) = package.targets.iter().find(|target| target.is_lib()) else { continue };
-        let krate = source::Crate::read(&target.name, target.src_path.as_std_path())?;
+        let krate = Crate::read(&target.name, target.src_path.as_std_path())?;
         let mut text = lines::public_lines(&krate).join("\n");
         text.push('\n');
         let path = format!("{FOLDER}/{}.txt", package.name);

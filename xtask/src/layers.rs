@@ -15,10 +15,9 @@ use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
 use xshell::Shell;
 
-use crate::tidy::tree::Tree;
+use crate::parsed_crate::Crate;
 use crate::workspace;
 use graph::Graph;
-use modules::SourceFile;
 
 /// Options of `layers`.
 #[derive(clap::Args)]
@@ -35,7 +34,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let graph = Graph::from_metadata(&metadata)?;
     let mut findings = rules::check(&graph, &rules::TIERS);
     if args.metadata.is_none() {
-        findings.extend(check_modules(&Tree::load(sh)?));
+        findings.extend(check_modules(sh)?);
     }
     for finding in &findings {
         eprintln!("error: layers: {finding}");
@@ -48,17 +47,16 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
 }
 
 /// The module cycles in the crates that have a tier.
-fn check_modules(tree: &Tree) -> Vec<String> {
+fn check_modules(sh: &Shell) -> Result<Vec<String>> {
     let mut findings = Vec::new();
-    for (_, folder, _) in rules::TIERS.crates {
-        let root = format!("crates/{folder}/src/");
-        let files: Vec<_> = tree
-            .rust()
-            .filter_map(|(path, text)| Some(SourceFile { path: path.strip_prefix(&root)?, text }))
-            .collect();
-        findings.extend(modules::check(folder, &files));
+    for (name, folder, _) in rules::TIERS.crates {
+        let sources = sh.current_dir().join("crates").join(folder).join("src");
+        let roots = ["lib.rs", "main.rs"].map(|root| sources.join(root));
+        for root in roots.iter().filter(|root| root.is_file()) {
+            findings.extend(modules::check(folder, &Crate::read(name, root)?));
+        }
     }
-    findings
+    Ok(findings)
 }
 
 fn load(args: &Args) -> Result<Metadata> {

@@ -16,6 +16,7 @@ mod layers;
 mod lint;
 mod mutants;
 mod package;
+mod parsed_crate;
 mod picture;
 mod test;
 mod tidy;

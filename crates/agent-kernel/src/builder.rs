@@ -59,6 +59,8 @@ pub struct KernelBuilder {
     ports: Ports,
 }
 
+weaver_types::opaque_debug!(KernelBuilder);
+
 /// The ledger and the large results that its records name. They share one lifetime, so they are set
 /// together.
 struct LedgerAndBlobs {

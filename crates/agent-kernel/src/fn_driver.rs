@@ -35,6 +35,8 @@ pub struct FnDriver {
     body: FunctionKind,
 }
 
+weaver_types::opaque_debug!(FnDriver);
+
 impl FnDriver {
     /// A quick function that runs on the caller's thread. It cannot be interrupted, so no
     /// timeout applies to it.

@@ -53,6 +53,8 @@ pub struct Kernel {
     pub(crate) signed_files: SignedFileReceiver,
 }
 
+weaver_types::opaque_debug!(Kernel);
+
 impl Kernel {
     /// A kernel whose ledger and results are in memory and end with the process, on the system's
     /// clock and randomness, with new token keys. [`Kernel::builder`] takes other parts.

@@ -33,7 +33,7 @@ pub fn parameter_list(schema: &Value, max_names: usize) -> String {
     let names = properties.into_iter().flat_map(|properties| properties.keys());
     let (first, rest): (Vec<&String>, Vec<&String>) =
         names.partition(|name| required.contains(name.as_str()));
-    let shown = |name: &str| escape::line(escape::truncate(name, MAX_NAME_BYTES)).into_owned();
+    let shown = |name: &str| escape::excerpt(name, MAX_NAME_BYTES);
     let first = first.into_iter().map(|name| shown(name));
     let all = first.chain(rest.into_iter().map(|name| format!("{}?", shown(name))));
     let mut words: Vec<String> = all.take(max_names.saturating_add(1)).collect();

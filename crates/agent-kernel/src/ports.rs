@@ -28,3 +28,5 @@ pub struct Ports {
     /// stored in clear, and results stored under a key cannot be read.
     pub handle_key: Option<HandleEncryptionKey>,
 }
+
+weaver_types::opaque_debug!(Ports);

@@ -54,6 +54,8 @@ pub struct Registry {
     namespaces: RwLock<BTreeMap<String, Arc<Namespace>>>,
 }
 
+weaver_types::opaque_debug!(Registry);
+
 impl Registry {
     /// An empty registry.
     #[must_use]

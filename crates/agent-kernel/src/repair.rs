@@ -166,7 +166,7 @@ impl RepairWalk {
 }
 
 fn child_pointer(pointer: &str, name: &str) -> String {
-    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
+    format!("{pointer}/{}", JsonPointer::escape_step(name))
 }
 
 fn is_required(schema: &Value, name: &str) -> bool {

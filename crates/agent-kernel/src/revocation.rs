@@ -11,7 +11,7 @@ use std::sync::RwLock;
 use std::time::Duration;
 
 use serde::Deserialize;
-use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, RecordKey, RecordWrite, StoredEvent};
+use weaver_types::ledger::{Ledger, Namespace, RecordKey, RecordWrite, StoredEvent};
 use weaver_types::{PrincipalId, RunId, Tenant, Timestamp, TokenId};
 
 use crate::error::KernelError;
@@ -188,19 +188,14 @@ impl Revocations {
     ) -> Result<Self, KernelError> {
         let mut stored = Vec::new();
         let mut table = RevocationTable::default();
-        let mut after: Option<String> = None;
-        loop {
-            let page = ledger.list(tenant, Namespace::Revocation, after.as_deref(), MAX_PAGE)?;
-            let Some((last, _)) = page.last() else { break };
-            after = Some(last.clone());
-            for (id, record) in page {
-                let at = std::str::from_utf8(&record.value).ok().and_then(|t| t.parse().ok());
-                let at = at.map(Timestamp::from_micros);
-                match (RevocationSubject::parse_record_id(&id), at) {
-                    (Some(subject), Some(at)) => stored.push((at, subject)),
-                    (None, Some(at)) if id == REVOKE_ALL_RECORD => table.revoked_up_to = Some(at),
-                    _ => return Err(unreadable_revocation(&id)),
-                }
+        for found in ledger.all_records(tenant, Namespace::Revocation) {
+            let (id, record) = found?;
+            let at = std::str::from_utf8(&record.value).ok().and_then(|t| t.parse().ok());
+            let at = at.map(Timestamp::from_micros);
+            match (RevocationSubject::parse_record_id(&id), at) {
+                (Some(subject), Some(at)) => stored.push((at, subject)),
+                (None, Some(at)) if id == REVOKE_ALL_RECORD => table.revoked_up_to = Some(at),
+                _ => return Err(unreadable_revocation(&id)),
             }
         }
         stored.sort();

@@ -62,7 +62,7 @@ pub(super) fn run(args: &Allow) -> Result<Exit, Failure> {
 }
 
 fn unknown_call(args: &Allow) -> Failure {
-    let call = escape::line(escape::truncate(&args.call, 80)).into_owned();
+    let call = escape::excerpt(&args.call, 80);
     let message = format!("the log has no call `{call}` in this time");
     Failure::new(Exit::NotFound, "allow.unknown", message)
         .with_next_step("`weaver trace` shows the calls of today; `--since 30d` looks further back")

@@ -42,14 +42,20 @@ pub(super) fn run(args: &Replay) -> Result<Exit, Failure> {
             Ok(scenario) => {
                 let mut outputs =
                     ReplayOutputs { summary: &mut summary, out: &mut out, history: &mut history };
-                replay_scenario(args, &documents, &scenario, number, &mut outputs)?
+                replay_scenario(args, &documents, &scenario, number, &mut outputs)
             }
-            Err(problem) => Err(("replay.scenario", problem.to_string())),
+            Err(problem) => {
+                Err(Stop::Scenario { code: "replay.scenario", message: problem.to_string() })
+            }
         };
-        if let Err((code, message)) = outcome {
-            invalid_lines += 1;
-            let error = json!({ "code": code, "message": message });
-            writeln!(out, "{}", json!({ "line": number, "error": error }))?;
+        match outcome {
+            Ok(()) => {}
+            Err(Stop::Scenario { code, message }) => {
+                invalid_lines += 1;
+                let error = json!({ "code": code, "message": message });
+                writeln!(out, "{}", json!({ "line": number, "error": error }))?;
+            }
+            Err(Stop::Replay(failure)) => return Err(failure),
         }
         if !lines.never_waits() {
             out.flush()?;
@@ -65,34 +71,52 @@ pub(super) fn run(args: &Replay) -> Result<Exit, Failure> {
     if invalid_lines == 0 { Ok(Exit::Ok) } else { Err(invalid_scenarios(invalid_lines)) }
 }
 
-/// Replays one scenario. The inner error is a fault of the scenario, with its code and message.
+/// Why a scenario was not replayed to its end.
+enum Stop {
+    /// A fault of the scenario. The others are replayed.
+    Scenario { code: &'static str, message: String },
+    /// The replay cannot go on.
+    Replay(Failure),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Replay(failure)
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Replay(error.into())
+    }
+}
+
+impl From<ReplayError> for Stop {
+    fn from(error: ReplayError) -> Self {
+        if matches!(error, ReplayError::Standing { .. }) {
+            let failure = Failure::new(Exit::Invalid, error.code(), error);
+            let next = "see what the policy allows under `approvals.standing`";
+            return Self::Replay(failure.with_next_step(next));
+        }
+        Self::Scenario { code: error.code(), message: error.to_string() }
+    }
+}
+
 fn replay_scenario(
     args: &Replay,
     setup: &ReplaySetup,
     scenario: &Scenario,
     number: u64,
     outputs: &mut ReplayOutputs<'_, impl io::Write>,
-) -> Result<Result<(), (&'static str, String)>, Failure> {
-    let mut runner = match ScenarioRunner::open(setup, scenario, number) {
-        Ok(runner) => runner,
-        Err(error @ ReplayError::Standing { .. }) => {
-            let failure = Failure::new(Exit::Invalid, error.code(), error);
-            return Err(
-                failure.with_next_step("see what the policy allows under `approvals.standing`")
-            );
-        }
-        Err(error) => return Ok(Err((error.code(), error.to_string()))),
-    };
+) -> Result<(), Stop> {
+    let mut runner = ScenarioRunner::open(setup, scenario, number)?;
     let ReplayOutputs { summary, out, history } = outputs;
     summary.scenarios += 1;
     for (number, step) in scenario.steps.iter().enumerate() {
         if args.restarts && number > 0 {
-            runner = match runner.reopened() {
-                Ok(runner) => runner,
-                Err(error) => return Ok(Err((error.code(), error.to_string()))),
-            };
+            runner = runner.reopened()?;
         }
-        let mut line = runner.run_step(number, step);
+        let mut line = runner.run_step(number, step)?;
         summary.count(line.verdict, line.micros.unwrap_or_default());
         if !args.micros {
             line.micros = None;
@@ -101,12 +125,9 @@ fn replay_scenario(
         out.write_all(b"\n")?;
     }
     if let Some(history) = history {
-        match runner.events() {
-            Ok(events) => history.add(&events)?,
-            Err(error) => return Ok(Err((error.code(), error.to_string()))),
-        }
+        history.add(&runner.events()?)?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Where a replay writes its results.

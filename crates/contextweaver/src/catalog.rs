@@ -123,5 +123,5 @@ impl Catalog {
 
 /// An id or word for a message: escaped and shortened.
 pub(crate) fn printable(id: &str) -> String {
-    escape::line(escape::truncate(id, 80)).into_owned()
+    escape::excerpt(id, 80)
 }

@@ -12,8 +12,8 @@ use weaver_types::{ContentBlocks, JsonRows, RawContent, RawResult, StructuredCon
 use crate::escape::escape;
 use crate::feature_result;
 use crate::mcp::{
-    CallOutcome, HttpFault, McpError, Method, Reply, RpcError, STRUCTURED_CONTENT,
-    with_structured_rows,
+    CallOutcome, HttpFault, McpError, McpErrorKind, Method, Reply, RpcError, STRUCTURED_CONTENT,
+    code, with_structured_rows,
 };
 
 /// How much of a server's message an error quotes, in characters. Callers shorten it further after
@@ -56,23 +56,23 @@ pub(crate) fn to_raw_result(
 /// A call that may have reached the tool counts as lost, so that a write is never assumed undone.
 fn transport_error(error: &McpError) -> DriverError {
     let text = error.with_stderr();
-    match error {
-        McpError::Timeout { after, .. } => DriverError::Timeout(*after),
-        McpError::CallsPerSecond { retry_in, .. } => {
+    match &error.kind {
+        McpErrorKind::Timeout { after, .. } => DriverError::Timeout(*after),
+        McpErrorKind::CallsPerSecond { retry_in, .. } => {
             DriverError::RateLimited { said: text, wait: Some(*retry_in) }
         }
-        error if error.is_unsent() => DriverError::Unavailable(text),
-        McpError::Http { fault: HttpFault::Status(429), .. } => {
+        _ if error.is_unsent() => DriverError::Unavailable(text),
+        McpErrorKind::Http { fault: HttpFault::Status(429) } => {
             DriverError::RateLimited { said: text, wait: None }
         }
-        McpError::Http { fault: HttpFault::Connection, .. } => DriverError::Network(text),
+        McpErrorKind::Http { fault: HttpFault::Connection } => DriverError::Network(text),
         // Without credentials, nothing is executed.
-        McpError::Http { fault: HttpFault::Tls(_) | HttpFault::Status(401), .. } => {
+        McpErrorKind::Http { fault: HttpFault::Tls(_) | HttpFault::Status(401) } => {
             DriverError::Unavailable(text)
         }
         // A proxy sends these when it stopped waiting, so the call may have been executed.
-        McpError::Http { fault: HttpFault::Status(408 | 499), .. } => DriverError::Lost(text),
-        McpError::Http { fault: HttpFault::Status(400..=499) | HttpFault::Redirect(_), .. } => {
+        McpErrorKind::Http { fault: HttpFault::Status(408 | 499) } => DriverError::Lost(text),
+        McpErrorKind::Http { fault: HttpFault::Status(400..=499) | HttpFault::Redirect(_) } => {
             DriverError::Failed(text)
         }
         _ => DriverError::Lost(text),
@@ -84,10 +84,10 @@ fn rpc_error(method: Method, error: &RpcError) -> DriverError {
     let text = format!("the server answered with code {}: {said}", error.code);
     match error.code {
         // The legacy era has its own code for a missing resource.
-        -32601 | -32002 => DriverError::NotFound(text),
+        code::METHOD_NOT_FOUND | code::RESOURCE_NOT_FOUND => DriverError::NotFound(text),
         // Only the URI of a read can be invalid, and the modern era has no separate code for that.
-        -32602 if method == Method::ReadResource => DriverError::NotFound(text),
-        -32602 => DriverError::Invalid(text),
+        code::INVALID_PARAMS if method == Method::ReadResource => DriverError::NotFound(text),
+        code::INVALID_PARAMS => DriverError::Invalid(text),
         _ => DriverError::Failed(text),
     }
 }

@@ -49,11 +49,7 @@ impl Redactor {
     }
 }
 
-impl fmt::Debug for Redactor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Redactor")
-    }
-}
+weaver_types::opaque_debug!(Redactor);
 
 impl ChildConfinement {
     /// Explains how the confinement relates to a refusal.

@@ -37,6 +37,8 @@ pub struct McpDriver {
     as_task: bool,
 }
 
+weaver_types::opaque_debug!(McpDriver);
+
 /// Supplies `_meta` fields for the next request.
 pub type RequestMeta = Arc<dyn Fn() -> Map<String, Value> + Send + Sync>;
 

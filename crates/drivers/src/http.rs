@@ -10,6 +10,7 @@
 
 mod access;
 mod address_range;
+mod body;
 mod certificate_authority;
 pub(crate) mod client;
 mod client_error;
@@ -29,11 +30,13 @@ mod url_template;
 pub use access::Access;
 pub use address_range::AddressRange;
 pub(crate) use address_range::{is_metadata_service, is_public};
+pub(crate) use body::{BodyError, read_body};
 pub use certificate_authority::CertificateAuthority;
 pub use client::{HostLookup, system_host_lookup};
 pub use error::OperationError;
 pub(crate) use error::Refusal;
 pub use etag::EtagObserver;
+pub(crate) use host::ip_literal;
 pub use host::{HostRule, is_loopback};
 pub use http_driver::HttpDriver;
 pub use operation::{Body, Method, Operation, SecretHeader};

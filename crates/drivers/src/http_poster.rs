@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 
-use crate::http::{TlsFault, client, is_loopback};
+use crate::http::{BodyError, TlsFault, client, is_loopback, read_body};
 
 /// Posts bodies to one URL: `https`, or `http` on this machine.
 #[derive(Debug, Clone)]
@@ -117,14 +117,12 @@ impl HttpPoster {
         if !response.status().is_success() {
             return Err(PostError::Status(response.status().as_u16()));
         }
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|_| PostError::Connection)? {
-            if body.len().saturating_add(chunk.len()) > self.max_response_bytes {
-                return Err(PostError::TooLong(self.max_response_bytes));
-            }
-            body.extend_from_slice(&chunk);
+        let (mut body, limit) = (Vec::new(), self.max_response_bytes);
+        match read_body(&mut response, limit, &mut body).await {
+            Ok(()) => Ok(body),
+            Err(BodyError::Broken) => Err(PostError::Connection),
+            Err(BodyError::TooLong) => Err(PostError::TooLong(limit)),
         }
-        Ok(body)
     }
 }
 

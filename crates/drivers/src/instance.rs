@@ -6,10 +6,7 @@ use std::sync::Arc;
 use weaver_agent_kernel::{AuthorizedCall, DriverError};
 use weaver_types::BoxFuture;
 
-use crate::mcp::{CallRequest, CallTimer, ClientFeatures, RpcError, Upstream};
-
-/// The error code of a server whose client lacks a capability (2026-07-28).
-const MISSING_CAPABILITY: i64 = -32021;
+use crate::mcp::{CallRequest, CallTimer, ClientFeatures, RpcError, Upstream, code};
 
 /// Chooses the server instance for each call, for example one per client.
 pub trait InstanceSource: Send + Sync {
@@ -74,7 +71,7 @@ impl ServerInstance {
 
     /// Tells the client that it lacks a capability that the server requires.
     pub(crate) fn report_missing_capability(&self, error: &RpcError) {
-        if let (MISSING_CAPABILITY, Some(caller)) = (error.code, &self.caller) {
+        if let (code::MISSING_CAPABILITY, Some(caller)) = (error.code, &self.caller) {
             caller.features.on_missing_capability(error);
         }
     }

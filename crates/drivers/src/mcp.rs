@@ -7,6 +7,7 @@
 mod call;
 mod call_timer;
 mod client_features;
+pub mod code;
 mod config;
 mod connection;
 mod connection_preferences;
@@ -48,15 +49,17 @@ pub(crate) use call::{STRUCTURED_CONTENT, with_structured_rows};
 pub use call_timer::{CallTimer, TimerPause};
 pub use client_features::ClientFeatures;
 pub use config::{
-    Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, Limits, MODERN_VERSION, UpstreamConfig,
+    Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, LEGACY_VERSIONS, Limits, MODERN_VERSION,
+    UpstreamConfig,
 };
 pub use connection::Connection;
-pub use error::{McpError, RpcError};
+pub use error::{McpError, McpErrorKind, RpcError};
 pub use fault::{HttpFault, MessageFault};
 pub use headers::decode_header_text;
 pub use inbox::MessageCounts;
 pub use known_secrets::KnownSecrets;
 pub use lifecycle::ServerInfo;
+pub use line_reader::{Line, LineReader};
 pub use listing::{ListedItem, ListedTool};
 pub use method::Method;
 pub use notification::{LogLevel, NotificationSink, ServerNotification, UnknownLogLevel};

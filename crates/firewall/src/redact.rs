@@ -34,6 +34,7 @@ mod secrets;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod text_cache;
 mod token_run;
 mod validators;
 pub(crate) mod value;

@@ -18,7 +18,7 @@
 //!
 //! ```
 //! use weaver_policy::{Contracts, Policy, PolicySet};
-//! use weaver_policy_analysis::{Catalogue, Reachability, ReachabilityQuery};
+//! use weaver_policy_analysis::{CapabilitySet, Reachability, ReachabilityQuery};
 //! use weaver_types::{SafetyClass, Timestamp, Verdict};
 //!
 //! let set = PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?;
@@ -27,7 +27,7 @@
 //!     without_roles: ["admin".to_owned()].into(),
 //!     ..ReachabilityQuery::new(Verdict::Allow, Timestamp::default())
 //! };
-//! let answer = query.solve(&set, &Catalogue::from_documents(&set));
+//! let answer = query.solve(&set, &CapabilitySet::from_documents(&set));
 //! assert!(matches!(answer, Reachability::Unreachable { .. }));
 //! # Ok::<(), weaver_policy::LoadError>(())
 //! ```
@@ -37,7 +37,7 @@ pub mod propose;
 pub mod replay;
 pub mod suggest;
 
-mod catalogue;
+mod capability_set;
 mod evaluation;
 mod lint;
 mod policy_diff;
@@ -48,7 +48,7 @@ mod representative_names;
 mod test_cases;
 mod toml_text;
 
-pub use catalogue::{Catalogue, CatalogueOrigin};
+pub use capability_set::{CapabilitySet, CapabilitySetOrigin};
 pub use evaluation::{Evaluation, Evaluator};
 pub use lint::{LintCode, LintFinding, lint};
 pub use policy_diff::{ChangedDecision, DocumentChange, PolicyDiff, VerdictWithReason};

@@ -12,7 +12,7 @@ use serde::Serialize;
 use weaver_policy::PolicySet;
 use weaver_types::{Capability, CapabilityId, Timestamp};
 
-use crate::catalogue::Catalogue;
+use crate::capability_set::CapabilitySet;
 use crate::recorded_request::proposed_capability;
 
 /// The maximum number of findings per code.
@@ -29,7 +29,7 @@ pub enum LintCode {
     /// A rule without effect, because another rule has the same effect on everything that it
     /// matches.
     RedundantRule,
-    /// A rule that matches no capability of the catalogue.
+    /// A rule that matches none of the capabilities.
     MatchesNoTool,
     /// Too many rules that the index cannot narrow down, so every decision evaluates all of them.
     ManyResidualRules,
@@ -114,11 +114,11 @@ impl FindingCollector {
 }
 
 /// Looks for probable mistakes. A finding is not an error, and the absence of findings is not a
-/// proof. Rules are compared with the catalogue only if it is a complete list. Reports at most 200
-/// findings per code.
+/// proof. Rules are compared with the capabilities only if these are a complete list. It reports
+/// at most 200 findings per code.
 ///
 /// ```
-/// use weaver_policy_analysis::{Catalogue, LintCode, lint};
+/// use weaver_policy_analysis::{CapabilitySet, LintCode, lint};
 /// use weaver_policy::{Contracts, Effect, Pattern, Policy, PolicySet, Rule};
 /// use weaver_types::Timestamp;
 ///
@@ -128,15 +128,15 @@ impl FindingCollector {
 ///     .with_rule(rule("reads", Effect::Allow, "docs.read")?)
 ///     .with_rule(rule("no-docs", Effect::Deny, "docs.*")?);
 /// let set = PolicySet::from_code(policy, Contracts::new("none"))?;
-/// let found = lint(&set, &Catalogue::from_documents(&set), Timestamp::default());
+/// let found = lint(&set, &CapabilitySet::from_documents(&set), Timestamp::default());
 /// assert_eq!((found[0].code, found[0].place.as_str()), (LintCode::UnreachableRule, "rule `reads`"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn lint(set: &PolicySet, catalogue: &Catalogue, now: Timestamp) -> Vec<LintFinding> {
+pub fn lint(set: &PolicySet, capabilities: &CapabilitySet, now: Timestamp) -> Vec<LintFinding> {
     let mut findings = FindingCollector::default();
     let mut tools: BTreeMap<&CapabilityId, Capability> = BTreeMap::new();
-    for id in catalogue.ids() {
+    for id in capabilities.ids() {
         match proposed_capability(set, id) {
             Ok(capability) => {
                 tools.insert(id, capability);
@@ -153,7 +153,7 @@ pub fn lint(set: &PolicySet, catalogue: &Catalogue, now: Timestamp) -> Vec<LintF
     rules::check_coverage(set, &mut findings);
     rules::check_roles(set, &mut findings);
     enforcement::check_observed(set, &mut findings);
-    rules::check_against_catalogue(set, &tools, catalogue.origin(), &mut findings);
+    rules::check_against_capabilities(set, &tools, capabilities.origin(), &mut findings);
     contracts::check_lowered_rungs(set, &mut findings);
     contracts::check_trusted_outputs(&tools, &mut findings);
     approvals::check_releasable(set, &tools, now, &mut findings);

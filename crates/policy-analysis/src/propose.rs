@@ -17,6 +17,7 @@ mod effects;
 mod hints;
 mod lexicon;
 mod local_write;
+mod option_injection;
 mod output;
 mod own_data;
 mod reach;
@@ -41,9 +42,8 @@ use action::ToolAction;
 pub use document::{contracts_document, standing_approval_terms};
 use effects::EffectsProposal;
 pub use hints::ToolHints;
-pub use local_write::{
-    LocalRead, LocalWrite, local_read, local_write, option_injection_match, sensitive_paths,
-};
+pub use local_write::{LocalRead, LocalWrite, local_read, local_write, sensitive_paths};
+pub use option_injection::option_injection_match;
 pub use server_features::{propose_completion, propose_prompt, propose_resource_reading};
 pub use server_reach::ServerReach;
 use tool_text::ToolText;

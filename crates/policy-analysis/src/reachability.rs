@@ -25,7 +25,7 @@ use weaver_types::{
     SafetyMode, SinkKind, Timestamp, Verdict,
 };
 
-use crate::catalogue::Catalogue;
+use crate::capability_set::CapabilitySet;
 use crate::recorded_request::proposed_capability;
 use search::{Search, SearchResult};
 
@@ -36,7 +36,7 @@ pub const MAX_STEPS: u64 = 5_000_000;
 /// A field that is empty or `None` restricts nothing.
 ///
 /// ```
-/// use weaver_policy_analysis::{Reachability, Catalogue, ReachabilityQuery};
+/// use weaver_policy_analysis::{Reachability, CapabilitySet, ReachabilityQuery};
 /// use weaver_policy::{Contracts, Policy, PolicySet};
 /// use weaver_types::{SafetyClass, Timestamp, Verdict};
 ///
@@ -46,7 +46,7 @@ pub const MAX_STEPS: u64 = 5_000_000;
 ///     without_roles: ["admin".to_owned()].into(),
 ///     ..ReachabilityQuery::new(Verdict::Allow, Timestamp::default())
 /// };
-/// assert!(matches!(query.solve(&set, &Catalogue::from_documents(&set)), Reachability::Unreachable { .. }));
+/// assert!(matches!(query.solve(&set, &CapabilitySet::from_documents(&set)), Reachability::Unreachable { .. }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,10 +147,10 @@ impl ReachabilityQuery {
         }
     }
 
-    /// Answers the query for the capabilities of the catalogue, taken as proposed by servers, with
-    /// their contracts applied.
+    /// Answers the query for these capabilities, taken as proposed by servers, with their contracts
+    /// applied.
     #[must_use]
-    pub fn solve(&self, set: &PolicySet, catalogue: &Catalogue) -> Reachability {
+    pub fn solve(&self, set: &PolicySet, known: &CapabilitySet) -> Reachability {
         let mut steps = MAX_STEPS;
         let mut undecided: Option<String> = None;
         let mut capabilities = 0;
@@ -159,7 +159,7 @@ impl ReachabilityQuery {
         } else {
             vec![None]
         };
-        for id in catalogue.ids() {
+        for id in known.ids() {
             // A capability whose contract cannot be applied is never offered.
             let Ok(capability) = proposed_capability(set, id) else { continue };
             if !self.includes(&capability) {

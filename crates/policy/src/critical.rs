@@ -130,9 +130,8 @@ pub fn covers<S: AsRef<str>>(declared: &JsonPointer, parts: &[S]) -> bool {
     declared.as_str().split('/').skip(1).all(|wanted| {
         let found = parts.next().map(AsRef::as_ref);
         wanted == "*" && found.is_some()
-            || found.is_some_and(|found| {
-                wanted == found || wanted.replace("~1", "/").replace("~0", "~") == found
-            })
+            || found
+                .is_some_and(|found| wanted == found || JsonPointer::unescape_step(wanted) == found)
     })
 }
 
@@ -166,7 +165,7 @@ impl<'s> SchemaReader<'s> {
         for (name, member) in
             schema.get("properties").and_then(Value::as_object).into_iter().flatten()
         {
-            let below = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+            let below = format!("{at}/{}", JsonPointer::escape_step(name));
             self.read_member(name, member, &below, depth);
         }
         self.read_subschemas(schema, at, depth);
@@ -222,7 +221,7 @@ impl<'s> SchemaReader<'s> {
             free && !switch && !self.has_members(schema, 0)
         });
         let texts: Vec<&String> = texts.map(|(name, _)| name).collect();
-        let pointer = |name: &str| format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        let pointer = |name: &str| format!("/{}", JsonPointer::escape_step(name));
         for name in &texts {
             let decides = tool_words::decides_strictly(name, self.sink);
             let always = tool_words::grants_access(name, self.sink);
@@ -292,7 +291,7 @@ fn is_count(name: &str) -> bool {
 
 /// Resolves a pointer in the root schema.
 fn resolve_pointer<'s>(root: &'s Map<String, Value>, at: &str) -> Option<&'s Map<String, Value>> {
-    let mut names = at.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~"));
+    let mut names = at.split('/').skip(1).map(JsonPointer::unescape_step);
     let Some(first) = names.next() else { return Some(root) };
     let first = root.get(&first)?;
     names.try_fold(first, |value, name| value.get(&name))?.as_object()

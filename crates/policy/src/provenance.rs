@@ -66,7 +66,7 @@ pub trait ValueOrigins: std::fmt::Debug + Send + Sync {
             Value::Object(members) => members
                 .iter()
                 .map(|(name, member)| {
-                    let below = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+                    let below = format!("{at}/{}", JsonPointer::escape_step(name));
                     JsonPointer::parse(&below).ok().and_then(|below| self.origin(&below, member))
                 })
                 .reduce(weaker_origin)

@@ -64,6 +64,8 @@ pub struct MemoryBlobs {
     blobs: Mutex<BTreeMap<BlobId, Vec<u8>>>,
 }
 
+weaver_types::opaque_debug!(MemoryBlobs);
+
 impl MemoryBlobs {
     /// An empty store that names its blobs under a random key.
     ///

@@ -43,6 +43,8 @@ pub struct MemoryLedger {
     heads: HeadSource,
 }
 
+weaver_types::opaque_debug!(MemoryLedger);
+
 struct State {
     tip: LogTip,
     /// Events up to the last batch that requested a sync.

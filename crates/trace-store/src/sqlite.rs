@@ -73,6 +73,8 @@ pub struct SqliteLedger {
     _lock: LedgerLock,
 }
 
+weaver_types::opaque_debug!(SqliteLedger);
+
 impl SqliteLedger {
     /// Opens the ledger at `path`, and creates it if there is none.
     ///

@@ -123,6 +123,12 @@ pub fn shorten(text: &str, max_chars: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The first `max_chars` characters of `text` on a single line, as [`line()`] escapes them: foreign
+/// text in a message.
+pub fn excerpt(text: &str, max_chars: usize) -> String {
+    line(truncate(text, max_chars)).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -177,7 +177,7 @@ impl fmt::Write for BoundedText {
 }
 
 fn unknown(name: &str, known: &'static str) -> TokenError {
-    let name = escape::line(escape::truncate(name, 64)).into_owned();
+    let name = escape::excerpt(name, 64);
     TokenError::UnknownEncoding { name, known }
 }
 

@@ -69,6 +69,18 @@ impl JsonPointer {
         &self.0
     }
 
+    /// A member name as one step of a pointer: `~0` for `~`, `~1` for `/`.
+    #[must_use]
+    pub fn escape_step(name: &str) -> String {
+        name.replace('~', "~0").replace('/', "~1")
+    }
+
+    /// The member name that a step of a pointer stands for.
+    #[must_use]
+    pub fn unescape_step(step: &str) -> String {
+        step.replace("~1", "/").replace("~0", "~")
+    }
+
     /// The value at this position; `None` when there is none.
     #[must_use]
     pub fn find<'v>(&self, value: &'v Value) -> Option<&'v Value> {
@@ -123,6 +135,8 @@ mod tests {
         assert_eq!(find("/"), Some(json!(1)));
         assert_eq!(find(""), Some(value.clone()));
         assert_eq!(find("/a~1b/m~0n/00"), None);
+        assert_eq!(JsonPointer::escape_step("m~/n"), "m~0~1n");
+        assert_eq!(JsonPointer::unescape_step("m~0~1n~01"), "m~/n~1");
     }
 
     #[test]

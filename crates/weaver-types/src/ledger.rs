@@ -9,6 +9,7 @@ mod error;
 mod key;
 mod port;
 mod receipt;
+mod record;
 mod store;
 mod ticket;
 
@@ -24,7 +25,8 @@ pub use batch::{
 pub use blob::{BlobId, BlobStore, MAX_BLOB};
 pub use error::LedgerError;
 pub use key::{Namespace, RecordKey};
-pub use port::{Ledger, MAX_PAGE, Record, StoredEvent, TreeHead};
+pub use port::{Ledger, MAX_PAGE, StoredEvent, TreeHead};
 pub use receipt::{CommitReceipt, HeadSource, LazyTreeHead};
+pub use record::{Record, RecordIter, all_records};
 pub use store::RecordStore;
 pub use ticket::{CommitCompleter, CommitLeader, CommitTicket};

@@ -33,6 +33,7 @@ mod label;
 pub mod ledger;
 mod locale;
 mod masked_value;
+mod opaque_debug;
 mod precondition;
 mod principal;
 mod progress;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use quote::ToTokens;
 use syn::{Attribute, Fields, ImplItem, Item, ItemImpl, TraitItem, Type, Visibility};
 
-use super::source::{Crate, ModulePath, Target, is_for_tests, name_of};
+use crate::parsed_crate::{Crate, ModulePath, Target, is_for_tests, name_of};
 
 /// Every line of the interface, sorted and without duplicates.
 pub fn public_lines(krate: &Crate) -> Vec<String> {
@@ -263,7 +263,7 @@ fn needs_space(before: &str, part: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::public_lines;
-    use crate::api::source::Crate;
+    use crate::parsed_crate::Crate;
 
     fn listed(files: &[(&str, &str)]) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();

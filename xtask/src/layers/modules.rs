@@ -6,21 +6,16 @@
 //! are read together.
 
 mod graph;
-mod source;
+mod uses;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use graph::{children_graph, components};
-use source::{Module, ModulePath};
+
+use crate::parsed_crate::{Crate, ModulePath};
 
 /// The largest cycle that is allowed.
 const MAX_CYCLE: usize = 3;
-
-/// A file of a crate: its path below `src`, and its text.
-pub struct SourceFile<'t> {
-    pub path: &'t str,
-    pub text: &'t str,
-}
 
 /// A cycle of modules with the same parent.
 struct Cycle {
@@ -29,8 +24,8 @@ struct Cycle {
 }
 
 /// Every cycle of more than [`MAX_CYCLE`] modules, as a sentence.
-pub fn check(folder: &str, files: &[SourceFile<'_>]) -> Vec<String> {
-    let found = large_cycles(&source::modules(files));
+pub fn check(folder: &str, krate: &Crate) -> Vec<String> {
+    let found = large_cycles(&uses::module_uses(krate));
     found.iter().map(|cycle| cycle_message(folder, cycle)).collect()
 }
 
@@ -47,7 +42,7 @@ fn location(folder: &str, parent: &str) -> String {
 }
 
 /// The cycles that are too large, below every parent.
-fn large_cycles(modules: &BTreeMap<ModulePath, Module>) -> Vec<Cycle> {
+fn large_cycles(modules: &BTreeMap<ModulePath, BTreeSet<ModulePath>>) -> Vec<Cycle> {
     let parents: BTreeSet<&[String]> =
         modules.keys().filter_map(|path| path.split_last().map(|(_, parent)| parent)).collect();
     let mut out = Vec::new();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use weaver_policy::approval::{ApprovalRequest, ApprovalState, Nonce, Phase};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::DomainTag;
-use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, Record, RecordKey, RecordWrite};
+use weaver_types::ledger::{Ledger, Namespace, Record, RecordKey, RecordWrite};
 use weaver_types::{
     AgentId, ApprovalRequestId, CapabilityId, CapabilityRequest, Digest, MaskedValue, Principal,
     PrincipalId, RunId, SafetyMode, Tenant, Timestamp,
@@ -178,16 +178,11 @@ pub(crate) fn list_stored(
     tenant: &Tenant,
     ledger: &dyn Ledger,
 ) -> Result<Vec<(u64, StoredHold)>, KernelError> {
-    let mut all = Vec::new();
-    let mut after: Option<String> = None;
-    loop {
-        let page = ledger.list(tenant, Namespace::Hold, after.as_deref(), MAX_PAGE)?;
-        let Some((last, _)) = page.last() else { return Ok(all) };
-        after = Some(last.clone());
-        for (id, record) in page {
-            all.push((record.version, StoredHold::read(&id, &record)?));
-        }
-    }
+    let all = ledger.all_records(tenant, Namespace::Hold).map(|found| {
+        let (id, record) = found?;
+        Ok((record.version, StoredHold::read(&id, &record)?))
+    });
+    all.collect()
 }
 
 /// A request that waits for people, or that was granted and waits for its call.

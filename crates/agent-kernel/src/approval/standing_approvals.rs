@@ -5,7 +5,7 @@ use std::sync::{Arc, RwLock};
 
 use weaver_policy::approval::StandingApprovalState;
 use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, Record, RecordKey, RecordWrite};
+use weaver_types::ledger::{Ledger, Namespace, Record, RecordKey, RecordWrite};
 use weaver_types::{StandingApprovalId, Tenant, Timestamp};
 
 use super::logged_approvals::LoggedApprovals;
@@ -33,15 +33,10 @@ impl StandingApprovals {
         now: Timestamp,
     ) -> Result<Self, KernelError> {
         let mut all = BTreeMap::new();
-        let mut after: Option<String> = None;
-        loop {
-            let page = ledger.list(tenant, Namespace::Standing, after.as_deref(), MAX_PAGE)?;
-            let Some((last, _)) = page.last() else { break };
-            after = Some(last.clone());
-            for (id, record) in page {
-                let record = read(&id, &record)?;
-                all.insert(record.state.standing_approval().id.clone(), record);
-            }
+        for found in ledger.all_records(tenant, Namespace::Standing) {
+            let (id, record) = found?;
+            let record = read(&id, &record)?;
+            all.insert(record.state.standing_approval().id.clone(), record);
         }
         revoke_rolled_back(&mut all, ledger, now)?;
         Ok(Self(RwLock::new(all.into_iter().map(|(id, record)| (id, Arc::new(record))).collect())))

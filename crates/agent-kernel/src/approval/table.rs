@@ -3,18 +3,21 @@
 //! The table mirrors the ledger and the records in flight to it: every change is committed with the
 //! version of the record as its guard and applied here afterwards.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod state;
+
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use weaver_policy::approval::Phase;
 use weaver_types::ledger::Ledger;
-use weaver_types::{ApprovalRequestId, Digest, RunId, Tenant, Timestamp};
+use weaver_types::{ApprovalRequestId, Digest, Tenant, Timestamp};
 
 use super::hold::{self, CallKey, EndedHold, OpenHold, StoredHold, commitment};
 use super::logged_approvals::LoggedApprovals;
-use super::waiters::{Waiter, Waiters, wake_all};
+use super::waiters::{Waiter, wake_all};
 use crate::canonical_arguments::CanonicalArguments;
 use crate::error::KernelError;
+use state::{HoldTableState, is_denied};
 
 /// The most open requests.
 pub(crate) const MAX_OPEN_REQUESTS: usize = 1_024;
@@ -27,8 +30,6 @@ const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
 /// The most denied requests with the same key that are told apart; beyond it every call with that
 /// key is denied until one of them expires.
 const MAX_DENIALS_PER_KEY: usize = 16;
-/// How many ended requests are remembered with their phase.
-const MAX_REMEMBERED_ENDS: usize = 4_096;
 
 /// One open hold.
 #[derive(Debug, Clone)]
@@ -72,19 +73,6 @@ pub(crate) enum HoldLimit {
     Total,
     Run,
     TooLarge,
-}
-
-#[derive(Default)]
-struct HoldTableState {
-    open: BTreeMap<ApprovalRequestId, HoldEntry>,
-    by_call_key: BTreeMap<CallKey, BTreeSet<ApprovalRequestId>>,
-    open_per_run: BTreeMap<RunId, usize>,
-    bytes: usize,
-    denied: BTreeMap<CallKey, Vec<EndedHold>>,
-    ended_phases: BTreeMap<ApprovalRequestId, Phase>,
-    ended_order: VecDeque<ApprovalRequestId>,
-    waiters: Waiters,
-    being_resolved: BTreeSet<ApprovalRequestId>,
 }
 
 /// The held calls in memory.
@@ -340,66 +328,6 @@ impl HoldEntry {
         let open = Arc::new(open);
         Some(Self { version, arguments, open, granted_in_process: None, abandoned: false, bytes })
     }
-}
-
-impl HoldTableState {
-    fn insert_stored(&mut self, open: OpenHold, version: u64) -> Result<(), KernelError> {
-        let hold = HoldEntry::new(open, version).ok_or_else(|| KernelError::StoredRecord {
-            what: "a held call",
-            problem: "its arguments have no canonical form".to_owned(),
-        })?;
-        self.insert(hold);
-        Ok(())
-    }
-
-    fn insert(&mut self, hold: HoldEntry) {
-        let call_key = CallKey::of(&hold.open.request);
-        let id = hold.open.request.id.clone();
-        self.bytes = self.bytes.saturating_add(hold.bytes);
-        *self.open_per_run.entry(call_key.run.clone()).or_default() += 1;
-        self.by_call_key.entry(call_key).or_default().insert(id.clone());
-        self.open.insert(id, hold);
-    }
-
-    fn remove(&mut self, id: &ApprovalRequestId) {
-        let Some(hold) = self.open.remove(id) else { return };
-        let call_key = CallKey::of(&hold.open.request);
-        self.bytes = self.bytes.saturating_sub(hold.bytes);
-        if let Some(open) = self.open_per_run.get_mut(&call_key.run) {
-            *open = open.saturating_sub(1);
-            if *open == 0 {
-                self.open_per_run.remove(&call_key.run);
-            }
-        }
-        if let Some(ids) = self.by_call_key.get_mut(&call_key) {
-            ids.remove(id);
-            if ids.is_empty() {
-                self.by_call_key.remove(&call_key);
-            }
-        }
-    }
-
-    fn remember_denial(&mut self, ended: EndedHold, now: Timestamp) {
-        let ids = self.denied.entry(ended.call_key.clone()).or_default();
-        ids.retain(|other| is_denied(other, now));
-        ids.push(ended);
-    }
-
-    fn remember_end(&mut self, id: ApprovalRequestId, phase: Phase) {
-        if self.ended_order.len() >= MAX_REMEMBERED_ENDS
-            && let Some(oldest) = self.ended_order.pop_front()
-        {
-            self.ended_phases.remove(&oldest);
-        }
-        if self.ended_phases.insert(id.clone(), phase).is_none() {
-            self.ended_order.push_back(id);
-        }
-    }
-}
-
-/// True while a denial still applies to the same call.
-fn is_denied(ended: &EndedHold, now: Timestamp) -> bool {
-    matches!(ended.phase, Phase::Denied { .. }) && now < ended.deadline
 }
 
 #[cfg(test)]

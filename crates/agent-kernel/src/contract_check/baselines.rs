@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use weaver_types::canonical::CanonicalError;
 use weaver_types::ledger::{
     Batch, Durability, LedgerError, Namespace, Record, RecordKey, RecordWrite, VersionGuard,
+    all_records,
 };
 use weaver_types::{Capability, CapabilityId, Digest, Effects, EventKind, Tenant, Timestamp};
 
@@ -169,27 +170,23 @@ impl Baselines {
     /// Reads all baselines page by page; `page` returns the records after an id. Read errors are
     /// kept: a tool that they may concern then counts as not approved.
     pub fn read(
-        mut page: impl FnMut(Option<&str>) -> Result<Vec<(String, Record)>, LedgerError>,
+        page: impl FnMut(Option<&str>) -> Result<Vec<(String, Record)>, LedgerError>,
     ) -> Self {
         let mut out = Self::default();
-        let mut after: Option<String> = None;
-        loop {
-            match page(after.as_deref()) {
-                Ok(records) if records.is_empty() => return out,
-                Ok(records) => {
-                    after = records.last().map(|(id, _)| id.clone());
-                    records.into_iter().for_each(|(id, record)| out.insert_record(&id, &record));
-                }
+        for found in all_records(page) {
+            match found {
+                Ok((id, record)) => out.insert_record(&id, &record),
                 Err(error) => {
                     out.problem = Some(error.into());
-                    return out;
+                    break;
                 }
             }
             if out.tools.len() > MAX_BASELINES {
                 out.problem = Some(BaselineReadError::TooMany);
-                return out;
+                break;
             }
         }
+        out
     }
 
     fn insert_record(&mut self, id: &str, record: &Record) {

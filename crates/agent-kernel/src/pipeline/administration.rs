@@ -82,11 +82,12 @@ impl Kernel {
     }
 
     /// Voids everything granted so far to a token, principal or run: tokens and stored results. It
-    /// survives restarts.
+    /// survives restarts. What is asked for later is decided as ever; to stop somebody, change the
+    /// policy.
     ///
     /// # Errors
     /// [`KernelError`], when it could not be recorded; it then holds until this process ends.
-    pub async fn revoke(
+    pub async fn void_grants(
         &self,
         subject: RevocationSubject,
         by: &PrincipalId,

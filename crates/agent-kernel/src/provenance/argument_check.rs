@@ -44,7 +44,7 @@ impl ArgumentWalk<'_> {
                 })
             }
             Value::Object(members) => members.iter().all(|(name, member)| {
-                let below = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                let below = format!("{pointer}/{}", JsonPointer::escape_step(name));
                 self.schema_declares(name)
                     && self.is_value_vouched_for(member, name, &below, depth + 1)
             }),

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use weaver_policy::critical::{ArgumentRole, argument_role};
 use weaver_text::values;
-use weaver_types::{Capability, SinkKind};
+use weaver_types::{Capability, JsonPointer, SinkKind};
 
 use super::ProvenanceIndex;
 use crate::cached_run::RunSlot;
@@ -32,7 +32,7 @@ impl Payment {
         let critical = &capability.spec().critical_arguments;
         let is_critical = |name: &str| {
             critical.iter().any(|at| match at.as_str().split('/').nth(1) {
-                Some(first) => first.replace("~1", "/").replace("~0", "~") == name,
+                Some(first) => JsonPointer::unescape_step(first) == name,
                 None => true,
             })
         };

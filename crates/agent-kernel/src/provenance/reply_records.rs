@@ -86,7 +86,7 @@ fn is_same_name(record: &ReplyRecord, name: &str) -> bool {
 }
 
 fn member_pointer(name: &str) -> Option<JsonPointer> {
-    JsonPointer::parse(&format!("/{}", name.replace('~', "~0").replace('/', "~1"))).ok()
+    JsonPointer::parse(&format!("/{}", JsonPointer::escape_step(name))).ok()
 }
 
 /// A list of records, one record, or an object that contains just one of these.

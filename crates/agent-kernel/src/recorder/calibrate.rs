@@ -5,8 +5,7 @@ use weaver_policy::approval::BeliefOutcome;
 use weaver_policy::signal::{BeliefClass, CalibrationSample, ClassOutcomes};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{
-    Batch, Durability, GuardedWrite, Ledger, LedgerError, MAX_PAGE, Namespace, Record, RecordKey,
-    RecordWrite,
+    Batch, Durability, GuardedWrite, Ledger, LedgerError, Namespace, Record, RecordKey, RecordWrite,
 };
 use weaver_types::{EventKind, PrincipalId, Tenant};
 
@@ -110,19 +109,12 @@ fn stored_outcomes(
     tenant: &Tenant,
     ledger: &dyn Ledger,
 ) -> Result<Vec<(BeliefClass, ClassOutcomes)>, KernelError> {
-    let mut classes = Vec::new();
-    let mut after: Option<String> = None;
-    loop {
-        let page = ledger.list(tenant, Namespace::Calibration, after.as_deref(), MAX_PAGE)?;
-        let Some((last, _)) = page.last() else { return Ok(classes) };
-        after = Some(last.clone());
-        for (id, record) in &page {
-            let class =
-                BeliefClass::parse(id).map_err(|error| damaged_outcomes(error.to_string()))?;
-            let outcomes = read(record).map_err(damaged_outcomes)?;
-            classes.push((class, outcomes));
-        }
-    }
+    let classes = ledger.all_records(tenant, Namespace::Calibration).map(|found| {
+        let (id, record) = found?;
+        let class = BeliefClass::parse(&id).map_err(|error| damaged_outcomes(error.to_string()))?;
+        Ok((class, read(&record).map_err(damaged_outcomes)?))
+    });
+    classes.collect()
 }
 
 fn read(record: &Record) -> Result<ClassOutcomes, String> {

@@ -201,7 +201,7 @@ fn a_principal_that_is_revoked_loses_its_grants() {
     desk.grant(&id, "alice", ALICE);
     let subject = RevocationSubject::Principal(desk.who.id.clone());
     let by = PrincipalId::parse("root").unwrap();
-    block_on(desk.world.kernel.revoke(subject, &by)).unwrap();
+    block_on(desk.world.kernel.void_grants(subject, &by)).unwrap();
     assert!(matches!(desk.world.kernel.approval_phase(&id), Some(Phase::Revoked { .. })));
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert_eq!(desk.world.executed(), 0);

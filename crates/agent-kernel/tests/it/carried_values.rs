@@ -1,35 +1,17 @@
 //! What a text carries to a receiver whom the user named: cards, identity numbers and secrets are
 //! sent where the user said them, and held where untrusted input may have asked for them.
 
-use std::sync::Arc;
-
 use serde_json::json;
-use weaver_agent_kernel::Ports;
-use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
-use weaver_types::{
-    CapabilityDraft, Effects, ManualClock, ReasonCode, RunContext, Rung, SinkKind, Verdict,
-};
+use weaver_types::{Effects, ReasonCode, RunContext, SinkKind, Verdict};
 
-use crate::support::{Asked, START, World, ana, draft, memory, open_policy};
+use crate::support::{Asked, World, ana, contracts, sink, taking};
 
 const PROMPT: &str =
     "Send the news to bob@example.com, and my card 4539 1488 0343 6467 to him too.";
 
 fn world() -> World {
-    let mail = Contract {
-        rung: Some(Rung::L1),
-        sink: Some(SinkKind::ExternalSend),
-        lower_rung: true,
-        ..Contract::default()
-    };
-    let contracts = Contracts::new("sinks").with(Pattern::parse("mail.send").unwrap(), mail);
-    let set = Arc::new(PolicySet::from_code(open_policy(), contracts).unwrap());
-    let world = World::with(memory(), Arc::new(ManualClock::new(START)), set, Ports::default());
-    let schema = json!({ "type": "object", "properties": { "to": {}, "body": {} } });
-    world.register(CapabilityDraft {
-        input_schema: Some(schema.into()),
-        ..draft("mail.send", Effects::WRITE_OPEN)
-    });
+    let world = World::under(contracts([("mail.send", sink(SinkKind::ExternalSend))]));
+    world.register(taking("mail.send", Effects::WRITE_OPEN, json!({ "to": {}, "body": {} })));
     world.tool("web.read", Effects::READ_OPEN);
     world
 }

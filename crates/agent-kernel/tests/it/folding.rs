@@ -83,7 +83,7 @@ fn play(inner: Arc<dyn Ledger>, steps: &[Step]) {
             }
             Step::Revoke => {
                 let subject = RevocationSubject::Principal(who.id.clone());
-                let _ = block_on(world.kernel.revoke(subject, &who.id));
+                let _ = block_on(world.kernel.void_grants(subject, &who.id));
                 world.clock.advance(std::time::Duration::from_secs(1));
             }
             Step::Reopen => {

@@ -224,7 +224,7 @@ fn a_view_is_revoked_charged_and_capped_and_calls_are_limited() {
     assert_eq!(beyond.decision.primary_reason(), ReasonCode::HandleConstraintViolation);
     let by = ana().id;
     let subject = RevocationSubject::Principal(by.clone());
-    block_on(first.world.kernel.revoke(subject, &by)).unwrap();
+    block_on(first.world.kernel.void_grants(subject, &by)).unwrap();
     let revoked = first.view(&ana(), &json!({}));
     assert_eq!(revoked.decision.primary_reason(), ReasonCode::HandleRevoked);
 

@@ -5,27 +5,20 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Invocation, Ports};
-use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
+use weaver_agent_kernel::Invocation;
+use weaver_policy::PolicySet;
 use weaver_types::{
-    CapabilityDraft, Confidentiality, Effects, Integrity, Label, ManualClock, RawResult,
-    RunContext, Rung, SinkKind, Verdict,
+    CapabilityDraft, Confidentiality, Effects, Integrity, Label, RawResult, RunContext, SinkKind,
+    Verdict,
 };
 
-use crate::support::{Asked, START, World, ana, draft, memory, open_policy};
+use crate::support::{Asked, World, ana, contracts, draft, sink, taking};
 
 const PROMPT: &str =
     "Find Bob Stone and 'Evil Room' in the book, then post the news to his channel.";
 
 fn documents() -> Arc<PolicySet> {
-    let post = Contract {
-        rung: Some(Rung::L1),
-        sink: Some(SinkKind::ExternalSend),
-        lower_rung: true,
-        ..Contract::default()
-    };
-    let contracts = Contracts::new("sinks").with(Pattern::parse("web.post").unwrap(), post);
-    Arc::new(PolicySet::from_code(open_policy(), contracts).unwrap())
+    contracts([("web.post", sink(SinkKind::ExternalSend))])
 }
 
 fn text<'v>(arguments: &'v Value, name: &str) -> &'v str {
@@ -46,15 +39,14 @@ fn decoded(arguments: &Value) -> String {
 
 /// A book that only the user fills, with a place for notes on the same server, and a toolbox.
 fn world() -> World {
-    let clock = Arc::new(ManualClock::new(START));
-    let world = World::with(memory(), clock, documents(), Ports::default());
-    let schema = json!({ "type": "object", "properties": {
-        "channel": { "type": "string" }, "content": { "type": "string" },
-    } });
-    world.register(CapabilityDraft {
-        input_schema: Some(schema.into()),
-        ..draft("web.post", Effects::WRITE_OPEN)
-    });
+    let world = World::under(documents());
+    world.register(taking(
+        "web.post",
+        Effects::WRITE_OPEN,
+        json!({
+            "channel": { "type": "string" }, "content": { "type": "string" },
+        }),
+    ));
     world.tool("web.read", Effects::READ_OPEN);
     let told = |id: &str, effects| CapabilityDraft {
         input_schema: Some(

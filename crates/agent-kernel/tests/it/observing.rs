@@ -67,7 +67,7 @@ fn l5_the_mode_revocations_and_raw_results_hold() {
     let caller = Caller { run: &run, principal: &who };
     let token = block_on(world.kernel.grant(caller, asked.call())).token.unwrap();
     let subject = RevocationSubject::Principal(who.id.clone());
-    block_on(world.kernel.revoke(subject, &who.id)).unwrap();
+    block_on(world.kernel.void_grants(subject, &who.id)).unwrap();
     let call = asked.call();
     let done =
         block_on(world.kernel.invoke(caller, &token, call.arguments.unwrap(), ResponseMode::Table));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{Invocation, Ports, RunState, block_on};
-use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
+use weaver_policy::PolicySet;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::{Digest, DomainTag};
 use weaver_types::ledger::{
@@ -12,11 +12,11 @@ use weaver_types::ledger::{
 };
 use weaver_types::{
     CapabilityDraft, Confidentiality, Effects, EventKind, Integrity, Label, ManualClock, RawResult,
-    ReasonCode, RunContext, RunId, Rung, SinkKind, Tenant, Verdict,
+    ReasonCode, RunContext, RunId, SinkKind, Tenant, Verdict,
 };
 
 use crate::support::{
-    Asked, START, World, ana, answer, draft, kinds, log, memory, open_policy, sqlite,
+    Asked, START, World, ana, answer, contracts, draft, kinds, log, memory, sink, sqlite,
 };
 
 const PROMPT: &str = "Read the news, then send 12.00 to Bob Stone at bob@example.com for the 13 \
@@ -26,8 +26,7 @@ const PROMPT: &str = "Read the news, then send 12.00 to Bob Stone at bob@example
 
 /// Outgoing tools on a rung below the floor, so that only flow can hold them.
 fn documents() -> Arc<PolicySet> {
-    let mut contracts = Contracts::new("sinks");
-    for (id, sink) in [
+    let all = [
         ("mail.send", SinkKind::ExternalSend),
         ("web.post", SinkKind::ExternalSend),
         ("cal.create", SinkKind::ExternalSend),
@@ -35,12 +34,8 @@ fn documents() -> Arc<PolicySet> {
         ("bank.pay", SinkKind::Payment),
         ("user.password", SinkKind::Credential),
         ("fs.delete", SinkKind::Destructive),
-    ] {
-        let (rung, sink) = (Some(Rung::L1), Some(sink));
-        let contract = Contract { rung, sink, lower_rung: true, ..Contract::default() };
-        contracts = contracts.with(Pattern::parse(id).unwrap(), contract);
-    }
-    Arc::new(PolicySet::from_code(open_policy(), contracts).unwrap())
+    ];
+    contracts(all.map(|(id, kind)| (id, sink(kind))))
 }
 
 fn schema(names: &[&str]) -> Option<Value> {

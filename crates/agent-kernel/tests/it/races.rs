@@ -5,21 +5,21 @@ use std::sync::{Arc, Barrier};
 
 use serde_json::json;
 use weaver_agent_kernel::{Caller, Invocation, Kernel, Ports, block_on};
+use weaver_policy::PolicySet;
 use weaver_policy::approval::Phase;
-use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
 use weaver_trace_store::verify::verify;
 use weaver_types::ledger::{
     Batch, Durability, Ledger, MAX_PAGE, Namespace, RecordKey, RecordWrite,
 };
 use weaver_types::{
-    CapabilityDraft, Effects, EventKind, OsRandom, Random, RandomError, ReasonCode, ResponseMode,
-    RunBudget, Rung, SafetyMode, SinkKind, Tenant,
+    Effects, EventKind, OsRandom, Random, RandomError, ReasonCode, ResponseMode, RunBudget,
+    SafetyMode, SinkKind, Tenant,
 };
 
 use crate::approvals::{ALICE, Desk, push};
 use crate::support::{
-    Asked, Faulty, World, ana, draft, fold, kinds, log, memory, open_policy, parts, parts_of,
-    snapshot, sqlite, succeeded,
+    Asked, Faulty, World, ana, contracts, draft, fold, kinds, log, memory, open_policy, parts,
+    parts_of, sink, snapshot, sqlite, succeeded, taking,
 };
 
 const THREADS: usize = 64;
@@ -259,10 +259,7 @@ fn another_answer_between_decision_and_intent_takes_nothing_from_a_grant() {
 
 /// A payment on a rung that the floor does not hold.
 fn payments() -> Arc<PolicySet> {
-    let (rung, sink) = (Some(Rung::L1), Some(SinkKind::Payment));
-    let contract = Contract { rung, sink, lower_rung: true, ..Contract::default() };
-    let contracts = Contracts::new("payments").with(Pattern::parse("bank.pay").unwrap(), contract);
-    Arc::new(PolicySet::from_code(open_policy(), contracts).unwrap())
+    contracts([("bank.pay", sink(SinkKind::Payment))])
 }
 
 /// Both calls are decided before either is committed; only one of them pays.
@@ -272,11 +269,7 @@ fn two_payments_decided_at_once_are_one() {
     let mut world = World::new(open_policy());
     let parts = parts_of(memory(), world.clock.clone(), payments());
     world.kernel = parts.with_random(meeting.clone()).open().unwrap();
-    let schema = json!({ "type": "object", "properties": { "to": {}, "amount": {} } });
-    world.register(CapabilityDraft {
-        input_schema: Some(schema.into()),
-        ..draft("bank.pay", Effects::WRITE_OPEN)
-    });
+    world.register(taking("bank.pay", Effects::WRITE_OPEN, json!({ "to": {}, "amount": {} })));
     world.tool("web.read", Effects::READ_OPEN);
     let (mut run, who) = (world.run(), ana());
     assert!(run.record_user_text("Pay Bob 120 EUR."));

@@ -4,41 +4,28 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Invocation, Ports};
-use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
-use weaver_types::{
-    Effects, ManualClock, RawResult, RecordIdentity, RunContext, Rung, SinkKind, Verdict,
-};
+use weaver_agent_kernel::Invocation;
+use weaver_policy::{Contract, PolicySet};
+use weaver_types::{Effects, RawResult, RecordIdentity, RunContext, SinkKind, Verdict};
 
-use crate::support::{Asked, START, World, ana, draft, memory, open_policy};
+use crate::support::{Asked, World, ana, contracts, draft, sink};
 
 const PROMPT: &str = "Write the packing list into 'list.docx' and share it with bob@example.com. \
     Then invite bob@example.com to 'Introductory meeting'.";
 
 fn documents() -> Arc<PolicySet> {
-    let sink = |sink| Contract {
-        rung: Some(Rung::L1),
-        sink: Some(sink),
-        lower_rung: true,
-        ..Contract::default()
-    };
     let records = |name: Option<&str>| Contract {
         records: Some(RecordIdentity { id: "id_".into(), name: name.map(str::to_owned) }),
         ..Contract::default()
     };
-    let contracts = [
+    contracts([
         ("drive.share", sink(SinkKind::ExternalSend)),
         ("drive.delete", sink(SinkKind::Destructive)),
         ("drive.create", records(None)),
         ("drive.append", records(None)),
         ("drive.find", records(Some("filename"))),
         ("cal.find", records(Some("title"))),
-    ]
-    .into_iter()
-    .fold(Contracts::new("records"), |contracts, (id, contract)| {
-        contracts.with(Pattern::parse(id).unwrap(), contract)
-    });
-    Arc::new(PolicySet::from_code(open_policy(), contracts).unwrap())
+    ])
 }
 
 /// One file of the user's and one of somebody else's.
@@ -50,8 +37,7 @@ fn world() -> World {
 
 /// A drive with these files, and a calendar.
 fn world_with(files: &'static str) -> World {
-    let clock = Arc::new(ManualClock::new(START));
-    let world = World::with(memory(), clock, documents(), Ports::default());
+    let world = World::under(documents());
     for (id, effects) in [
         ("drive.share", Effects::WRITE_OPEN),
         ("drive.delete", Effects::UNDECLARED),

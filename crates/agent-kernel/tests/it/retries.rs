@@ -108,7 +108,7 @@ fn a_revoked_grant_is_not_tried_again() {
     let said = stopped(|world, run| {
         let by = PrincipalId::parse("operator").unwrap();
         let subject = RevocationSubject::Run(run.run_id.clone());
-        block_on(world.kernel.revoke(subject, &by)).unwrap();
+        block_on(world.kernel.void_grants(subject, &by)).unwrap();
     });
     assert_eq!(said, "token_revoked");
 }

@@ -47,7 +47,7 @@ fn a_revocation_is_one_record_however_much_it_voids() {
         None
     });
     for subject in subjects(&run, &who, &tokens[0]) {
-        block_on(world.kernel.revoke(subject, &who.id)).unwrap();
+        block_on(world.kernel.void_grants(subject, &who.id)).unwrap();
     }
     // A record and an event each.
     assert_eq!((batches.load(Ordering::SeqCst), writes.load(Ordering::SeqCst)), (3, 6));
@@ -90,10 +90,10 @@ fn who_is_revoked_in_one_tenant_is_not_in_another() {
         let settings = Settings { tenant, ..Settings::default() };
         let parts = parts(sqlite(&path), Arc::clone(&clock), open_policy());
         let other = parts.with_settings(settings).open().unwrap();
-        block_on(other.revoke(subject.clone(), &who.id)).unwrap();
+        block_on(other.void_grants(subject.clone(), &who.id)).unwrap();
     }
     assert_ne!(expand(&handle).decision.primary_reason(), ReasonCode::HandleRevoked);
-    block_on(opened(&path, &clock).revoke(subject, &who.id)).unwrap();
+    block_on(opened(&path, &clock).void_grants(subject, &who.id)).unwrap();
     remove_records(&path);
     assert_eq!(expand(&handle).decision.primary_reason(), ReasonCode::HandleRevoked);
 }
@@ -128,7 +128,7 @@ fn tokens_and_handles_stay_revoked_when_the_file_is_opened_again() {
             assert!(succeeded(&block_on(kernel.expand(caller, &handle, &query))));
             let mine = if nth == 0 { &used } else { &unused };
             let subject = subjects(&run, &who, mine)[nth].clone();
-            block_on(kernel.revoke(subject, &who.id)).unwrap();
+            block_on(kernel.void_grants(subject, &who.id)).unwrap();
             (used, unused, handle)
         };
         if removed {
@@ -160,7 +160,7 @@ fn a_revocation_is_forgotten_once_it_can_void_nothing() {
     let caller = Caller { run: &run, principal: &who };
     let token = block_on(world.kernel.grant(caller, asked.call())).token.unwrap();
     let [subject, ..] = subjects(&run, &who, &token);
-    block_on(world.kernel.revoke(subject, &who.id)).unwrap();
+    block_on(world.kernel.void_grants(subject, &who.id)).unwrap();
     let held = || {
         let (tenant, of) = (Tenant::default(), Namespace::Revocation);
         world.ledger.list(&tenant, of, None, 100).unwrap().len()
@@ -201,7 +201,7 @@ fn a_grant_that_is_revoked_between_two_attempts_is_not_tried_again() {
         let call = scope.spawn(|| world.call(&run, &who, &Asked::new("fs.flaky")));
         begun.recv().unwrap();
         let subject = RevocationSubject::Run(run.run_id.clone());
-        block_on(world.kernel.revoke(subject, &who.id)).unwrap();
+        block_on(world.kernel.void_grants(subject, &who.id)).unwrap();
         drop(go);
         call.join().unwrap()
     });

@@ -1,14 +1,10 @@
 //! Requests as people write them, in a run that somebody else may have steered: what they release,
 //! and what is near to them and is not released.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
-use weaver_agent_kernel::Ports;
-use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
-use weaver_types::{CapabilityDraft, Effects, ManualClock, Rung, SinkKind, Verdict};
+use weaver_types::{CapabilityDraft, Effects, SinkKind, Verdict};
 
-use crate::support::{Asked, START, World, ana, draft, memory, open_policy};
+use crate::support::{Asked, World, ana, contracts, draft, sink};
 
 /// The tools: name, sink and schema of the arguments.
 fn tools() -> Vec<(&'static str, SinkKind, Value)> {
@@ -63,14 +59,7 @@ fn tools() -> Vec<(&'static str, SinkKind, Value)> {
 }
 
 fn world() -> World {
-    let mut contracts = Contracts::new("sinks");
-    for (id, sink, _) in tools() {
-        let (rung, sink) = (Some(Rung::L1), Some(sink));
-        let contract = Contract { rung, sink, lower_rung: true, ..Contract::default() };
-        contracts = contracts.with(Pattern::parse(id).unwrap(), contract);
-    }
-    let set = Arc::new(PolicySet::from_code(open_policy(), contracts).unwrap());
-    let world = World::with(memory(), Arc::new(ManualClock::new(START)), set, Ports::default());
+    let world = World::under(contracts(tools().into_iter().map(|(id, kind, _)| (id, sink(kind)))));
     for (id, _, properties) in tools() {
         let required: &[&str] = if id == "cloud.add_key" { &["title", "content"] } else { &[] };
         let schema = json!({ "type": "object", "properties": properties, "required": required });

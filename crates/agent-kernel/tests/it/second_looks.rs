@@ -36,7 +36,7 @@ impl Driver for Revoking {
         if let Some(kernel) = self.kernel.get().and_then(Weak::upgrade) {
             let operator = PrincipalId::parse("operator").unwrap();
             let subject = RevocationSubject::Principal(ana().id);
-            block_on(kernel.revoke(subject, &operator)).unwrap();
+            block_on(kernel.void_grants(subject, &operator)).unwrap();
         }
         true
     }

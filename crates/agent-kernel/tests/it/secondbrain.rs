@@ -279,7 +279,7 @@ fn a_token_is_good_for_what_it_names_and_for_nothing_else() {
     let revoked = {
         let granted = granted();
         let subject = RevocationSubject::Principal(ana().id);
-        block_on(granted.world.kernel.revoke(subject, &ana().id)).unwrap();
+        block_on(granted.world.kernel.void_grants(subject, &ana().id)).unwrap();
         granted.invoke(&tampered(&granted.token, flipped(20)), "ana")
     };
     let ours = [
@@ -349,7 +349,7 @@ fn a_stored_result_is_closed_with_the_grant_that_made_it() {
     };
     assert!(succeeded(&expand()));
     let subject = RevocationSubject::Principal(who.id.clone());
-    block_on(world.kernel.revoke(subject, &who.id)).unwrap();
+    block_on(world.kernel.void_grants(subject, &who.id)).unwrap();
     let refused = expand();
     assert!(!succeeded(&refused));
     assert_eq!(refused.decision.primary_reason(), ReasonCode::HandleRevoked);

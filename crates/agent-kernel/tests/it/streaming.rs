@@ -422,7 +422,7 @@ fn a_revoked_grant_ends_its_stream() {
     assert!(block_on(stream.next()).is_some());
     let subject = RevocationSubject::Principal(play.who.id.clone());
     world.clock.advance(std::time::Duration::from_secs(1));
-    block_on(world.kernel.revoke(subject, &play.who.id)).unwrap();
+    block_on(world.kernel.void_grants(subject, &play.who.id)).unwrap();
     let mut items = Vec::new();
     while let Some(item) = block_on(stream.next()) {
         items.push(item);
@@ -441,7 +441,7 @@ fn whether_a_write_that_was_cut_off_took_effect_is_unknown() {
         assert!(block_on(stream.next()).is_some());
         let subject = RevocationSubject::Principal(play.who.id.clone());
         world.clock.advance(std::time::Duration::from_secs(1));
-        block_on(world.kernel.revoke(subject, &play.who.id)).unwrap();
+        block_on(world.kernel.void_grants(subject, &play.who.id)).unwrap();
         while block_on(stream.next()).is_some() {}
         assert_eq!(kinds(world.ledger.as_ref()).last().unwrap(), kind);
     }

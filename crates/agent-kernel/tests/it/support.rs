@@ -11,7 +11,7 @@ use weaver_agent_kernel::{
     Registry, RunState, Settings, block_on,
 };
 use weaver_firewall::SessionBudget;
-use weaver_policy::{Contracts, Effect, Policy, PolicySet, Rule};
+use weaver_policy::{Contract, Contracts, Effect, Pattern, Policy, PolicySet, Rule};
 use weaver_trace_store::{MemoryBlobs, MemoryLedger, OpenOptions, SqliteLedger};
 use weaver_types::ledger::{
     Batch, CommitTicket, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent, TreeHead,
@@ -19,8 +19,8 @@ use weaver_types::ledger::{
 use weaver_types::{
     AllowedAgents, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Effects,
     JustificationSource, KeyId, LogId, ManualClock, OsRandom, Principal, PrincipalId, RawResult,
-    ReasonCode, ResponseMode, RunBudget, RunContext, RunId, RunSettings, SafetyMode, Tenant,
-    Timestamp, Verdict,
+    ReasonCode, ResponseMode, RunBudget, RunContext, RunId, RunSettings, Rung, SafetyMode,
+    SinkKind, Tenant, Timestamp, Verdict,
 };
 
 /// The reading half of a [`Ledger`] that has another one in `inner`.
@@ -76,6 +76,25 @@ pub(crate) fn open_policy() -> Policy {
 /// A policy set without contracts.
 pub(crate) fn set(policy: Policy) -> Arc<PolicySet> {
     Arc::new(PolicySet::from_code(policy, Contracts::new("none")).unwrap())
+}
+
+/// A contract for a sink on a rung that the floor does not hold, so that only flow can hold it.
+pub(crate) fn sink(sink: SinkKind) -> Contract {
+    Contract { rung: Some(Rung::L1), sink: Some(sink), lower_rung: true, ..Contract::default() }
+}
+
+/// The open policy with these contracts.
+pub(crate) fn contracts<'t>(all: impl IntoIterator<Item = (&'t str, Contract)>) -> Arc<PolicySet> {
+    let contracts = all.into_iter().fold(Contracts::new("contracts"), |contracts, (id, one)| {
+        contracts.with(Pattern::parse(id).unwrap(), one)
+    });
+    Arc::new(PolicySet::from_code(open_policy(), contracts).unwrap())
+}
+
+/// A tool with these arguments.
+pub(crate) fn taking(id: &str, effects: Effects, properties: Value) -> CapabilityDraft {
+    let schema = json!({ "type": "object", "properties": properties });
+    CapabilityDraft { input_schema: Some(schema.into()), ..draft(id, effects) }
 }
 
 pub(crate) fn draft(id: &str, effects: Effects) -> CapabilityDraft {

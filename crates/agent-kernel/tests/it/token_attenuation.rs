@@ -129,7 +129,7 @@ fn revoking_the_root_revokes_its_children() {
     let grandchild = child.attenuate(&agent("default")).unwrap();
     assert_eq!(token_id(&grandchild), token_id(&root), "they are one token");
     let subject = RevocationSubject::Token(token_id(&root));
-    block_on(world.kernel.revoke(subject, &ana().id)).unwrap();
+    block_on(world.kernel.void_grants(subject, &ana().id)).unwrap();
     for token in [&root, &child, &grandchild] {
         let done = invoke(&world, &run, &ana(), (token, &json!({})));
         assert_eq!(done.decision.primary_reason(), ReasonCode::TokenRevoked);

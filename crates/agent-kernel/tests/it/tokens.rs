@@ -194,7 +194,7 @@ fn what_is_revoked_stays_revoked() {
         };
         // A clock that was set back must not let the grant outlive its revocation.
         granted.world.clock.set(START.after(Duration::ZERO));
-        block_on(granted.world.kernel.revoke(subject, &granted.who.id)).unwrap();
+        block_on(granted.world.kernel.void_grants(subject, &granted.who.id)).unwrap();
         assert_eq!(granted.refused(&granted.invoke()), ReasonCode::TokenRevoked);
         granted.world.clock.advance(Duration::from_secs(1));
         assert_eq!(granted.refused(&granted.invoke()), ReasonCode::TokenRevoked);
@@ -211,7 +211,7 @@ fn what_is_revoked_stays_revoked() {
 fn what_is_granted_after_a_revocation_holds() {
     let granted = granted();
     let subject = RevocationSubject::Principal(granted.who.id.clone());
-    block_on(granted.world.kernel.revoke(subject, &granted.who.id)).unwrap();
+    block_on(granted.world.kernel.void_grants(subject, &granted.who.id)).unwrap();
     granted.world.clock.advance(Duration::from_micros(1));
     let done = granted.world.call(&granted.run, &granted.who, &Asked::new("fs.read"));
     assert!(succeeded(&done));

@@ -128,7 +128,7 @@ fn a_view_ends_with_its_grant_run_or_principal() {
             1 => RevocationSubject::Run(stored.run.run_id.clone()),
             _ => RevocationSubject::Token(TokenId::parse(name).unwrap()),
         };
-        block_on(stored.world.kernel.revoke(subject, &stored.who.id)).unwrap();
+        block_on(stored.world.kernel.void_grants(subject, &stored.who.id)).unwrap();
         let view = stored.view(&stored.who, &stored.handle);
         assert_eq!(view.decision.primary_reason(), ReasonCode::HandleRevoked);
         assert!(!succeeded(&view));

@@ -1,32 +1,20 @@
 //! What a look at a stored result vouches for, and what the words of a user are recorded for.
 
-use std::sync::Arc;
-
 use serde_json::json;
-use weaver_agent_kernel::{Caller, Ports, block_on};
+use weaver_agent_kernel::{Caller, block_on};
 use weaver_firewall::HandleQuery;
-use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
 use weaver_types::ledger::{Namespace, RecordKey};
 use weaver_types::{
-    CapabilityDraft, Confidentiality, Effects, Integrity, Label, ManualClock, RawResult,
-    ResponseMode, RunContext, Rung, SinkKind, Tenant, Verdict,
+    CapabilityDraft, Confidentiality, Effects, Integrity, Label, RawResult, ResponseMode,
+    RunContext, SinkKind, Tenant, Verdict,
 };
 
-use crate::support::{Asked, START, World, ana, draft, kinds, memory, open_policy, succeeded};
+use crate::support::{Asked, World, ana, contracts, draft, kinds, sink, succeeded};
 
 /// A world with a trusted list and an untrusted one, both with the channel `backoffice`, and a tool
 /// that posts to a channel.
 fn world() -> World {
-    let contract = Contract {
-        rung: Some(Rung::L1),
-        sink: Some(SinkKind::ExternalSend),
-        lower_rung: true,
-        ..Contract::default()
-    };
-    let contracts = Contracts::new("c").with(Pattern::parse("chat.post").unwrap(), contract);
-    let policy = Arc::new(PolicySet::from_code(open_policy(), contracts).unwrap());
-    let clock = Arc::new(ManualClock::new(START));
-    let world = World::with(memory(), clock, policy, Ports::default());
+    let world = World::under(contracts([("chat.post", sink(SinkKind::ExternalSend))]));
     for (id, integrity) in [("crm.list", Integrity::Trusted), ("web.list", Integrity::Untrusted)] {
         let output_label = Label::new(Confidentiality::Internal, integrity);
         let list = CapabilityDraft { output_label, ..draft(id, Effects::READ_LOCAL) };

@@ -1,29 +1,16 @@
 //! Calls to a tool that sends, which name nobody to send to: an event without guests.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
-use weaver_agent_kernel::Ports;
-use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
-use weaver_types::{
-    CapabilityDraft, Effects, JsonPointer, ManualClock, RunContext, Rung, SinkKind, Verdict,
-};
+use weaver_policy::Contract;
+use weaver_types::{CapabilityDraft, Effects, JsonPointer, RunContext, SinkKind, Verdict};
 
-use crate::support::{Asked, START, World, ana, draft, memory, open_policy};
+use crate::support::{Asked, World, ana, contracts, draft, sink};
 
 /// A world with a calendar whose contract says this of receivers, and a run that somebody else may
 /// have steered.
-fn world(sends_to: &[&str], sink: SinkKind) -> (World, RunContext) {
-    let contract = Contract {
-        rung: Some(Rung::L1),
-        sink: Some(sink),
-        lower_rung: true,
-        sends_to: sends_to.iter().map(|at| JsonPointer::parse(at).unwrap()).collect(),
-        ..Contract::default()
-    };
-    let contracts = Contracts::new("sinks").with(Pattern::parse("cal.create").unwrap(), contract);
-    let set = Arc::new(PolicySet::from_code(open_policy(), contracts).unwrap());
-    let world = World::with(memory(), Arc::new(ManualClock::new(START)), set, Ports::default());
+fn world(sends_to: &[&str], kind: SinkKind) -> (World, RunContext) {
+    let sends_to = sends_to.iter().map(|at| JsonPointer::parse(at).unwrap()).collect();
+    let world = World::under(contracts([("cal.create", Contract { sends_to, ..sink(kind) })]));
     let schema = json!({ "type": "object", "properties": {
         "title": {}, "participants": {}, "hosts": {}, "room": { "properties": { "inbox": {} } },
     } });

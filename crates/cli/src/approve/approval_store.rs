@@ -10,7 +10,7 @@ use weaver_policy::approval::ReceiptTime;
 use weaver_policy::{Keys, PolicySet};
 use weaver_trace_store::Reader;
 use weaver_trace_store::entry::EventHeader;
-use weaver_types::ledger::{MAX_PAGE, Namespace, Record};
+use weaver_types::ledger::{MAX_PAGE, Namespace, Record, all_records};
 use weaver_types::{Clock as _, EventKind, LogId, PrincipalId, SystemClock, Tenant, Timestamp};
 
 use super::args::ApprovalSource;
@@ -155,16 +155,9 @@ impl ApprovalStore {
         namespace: Namespace,
         mut each: impl FnMut(&str, &Record),
     ) -> Result<(), Failure> {
-        let mut after: Option<String> = None;
-        loop {
-            let page = self.reader.records(&self.tenant, namespace, after.as_deref(), MAX_PAGE);
-            let page = page.map_err(|error| Failure::store(&self.path, &error))?;
-            let Some((last, _)) = page.last() else { return Ok(()) };
-            after = Some(last.clone());
-            for (id, record) in &page {
-                each(id, record);
-            }
-        }
+        all_records(|after| self.reader.records(&self.tenant, namespace, after, MAX_PAGE))
+            .try_for_each(|found| found.map(|(id, record)| each(&id, &record)))
+            .map_err(|error| Failure::store(&self.path, &error))
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn findings(loaded: &LoadedCatalog, reported: &[Finding]) -> Vec<Find
     let items = loaded.entries.iter().filter_map(|entry| entry.item.as_ref().ok());
     let mut out = Vec::new();
     for item in items {
-        let shown = escape::line(escape::truncate(item.source_id(), 80)).into_owned();
+        let shown = escape::excerpt(item.source_id(), 80);
         let (hidden, speaking): (Vec<_>, Vec<_>) =
             suspicions(item).into_iter().partition(|one| one.kind == HIDDEN);
         if !speaking.is_empty() {

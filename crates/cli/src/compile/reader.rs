@@ -129,7 +129,7 @@ const LOWEST_CONFIDENTIALITY: Confidentiality = Confidentiality::Public;
 fn reject_misspelt_keys(fields: &Map<String, Value>) -> Result<(), FieldProblem> {
     for key in fields.keys().filter(|key| !KEYS.contains(&key.as_str())) {
         if let Some(meant) = suggest::nearest(key, KEYS.into_iter().filter(|k| k.len() > 3)) {
-            let key = escape::line(escape::truncate(key, 64)).into_owned();
+            let key = escape::excerpt(key, 64);
             return Err((meant, format!("unknown key `{key}`: did you mean `{meant}`?")));
         }
     }
@@ -157,7 +157,7 @@ fn required<'a>(
 fn parse_kind(word: &str) -> Result<ContextItemKind, FieldProblem> {
     ContextItemKind::parse(word).ok_or_else(|| {
         let all: Vec<&str> = ContextItemKind::ALL.iter().map(|kind| kind.as_str()).collect();
-        let word = escape::line(escape::truncate(word, 64)).into_owned();
+        let word = escape::excerpt(word, 64);
         ("kind", format!("`{word}` is none of {}", all.join(", ")))
     })
 }
@@ -167,7 +167,7 @@ fn parse_confidentiality(
 ) -> Result<Option<Confidentiality>, FieldProblem> {
     let Some(word) = optional(fields, "sensitivity")? else { return Ok(None) };
     serde_json::from_value(Value::String(word.to_owned())).map(Some).map_err(|_| {
-        let word = escape::line(escape::truncate(word, 64)).into_owned();
+        let word = escape::excerpt(word, 64);
         let all = "public, internal, confidential, restricted";
         ("sensitivity", format!("`{word}` is none of {all}"))
     })

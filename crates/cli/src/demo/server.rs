@@ -11,7 +11,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-
+use weaver_drivers::mcp::{LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION, code};
 use weaver_types::Digest;
 
 use super::DemoError;
@@ -20,12 +20,6 @@ use weaver_gateway::serve::upstream_digest;
 
 /// The longest message, in bytes.
 const MAX_LINE_BYTES: u64 = 1024 * 1024;
-/// The legacy version for a client that requests an unknown one.
-const LEGACY_VERSION: &str = "2025-11-25";
-/// The legacy versions, which do not differ in anything that this server uses.
-const LEGACY_VERSIONS: [&str; 3] = [LEGACY_VERSION, "2025-06-18", "2025-03-26"];
-/// The version of the modern era.
-const MODERN_VERSION: &str = "2026-07-28";
 
 /// Serves the folder `root` over standard input and output, until the input ends.
 ///
@@ -73,11 +67,15 @@ fn serve(store: &DemoFolder, input: &mut dyn BufRead, output: &mut dyn Write) ->
 /// The answer to one message; `None` for a notification.
 fn answer_message(store: &DemoFolder, line: &[u8]) -> Option<Value> {
     let Ok(Value::Object(message)) = serde_json::from_slice(line) else {
-        return Some(error_response(&Value::Null, -32700, "the message is not a JSON object"));
+        return Some(error_response(
+            &Value::Null,
+            code::PARSE_ERROR,
+            "the message is not a JSON object",
+        ));
     };
     let id = message.get("id").filter(|id| id.is_string() || id.is_number())?;
     let Some(method) = message.get("method").and_then(Value::as_str) else {
-        return Some(error_response(id, -32600, "the message has no method"));
+        return Some(error_response(id, code::INVALID_REQUEST, "the message has no method"));
     };
     let empty = Map::new();
     let params = message.get("params").and_then(Value::as_object).unwrap_or(&empty);
@@ -87,7 +85,7 @@ fn answer_message(store: &DemoFolder, line: &[u8]) -> Option<Value> {
         "ping" => Ok(json!({})),
         "tools/list" => Ok(json!({ "tools": tool::all() })),
         "tools/call" => call_tool_method(store, params),
-        _ => Err((-32601, "there is no such method")),
+        _ => Err((code::METHOD_NOT_FOUND, "there is no such method")),
     };
     Some(match result {
         Ok(result) => {
@@ -128,15 +126,18 @@ fn call_tool_method(
     store: &DemoFolder,
     params: &Map<String, Value>,
 ) -> Result<Value, (i64, &'static str)> {
-    let name = params.get("name").and_then(Value::as_str).ok_or((-32602, "there is no name"))?;
+    let name = params
+        .get("name")
+        .and_then(Value::as_str)
+        .ok_or((code::INVALID_PARAMS, "there is no name"))?;
     let empty = Map::new();
     let arguments = match params.get("arguments") {
         None => &empty,
         Some(Value::Object(arguments)) => arguments,
-        Some(_) => return Err((-32602, "the arguments are not an object")),
+        Some(_) => return Err((code::INVALID_PARAMS, "the arguments are not an object")),
     };
     match tool::run(store, name, arguments) {
-        None => Err((-32602, "there is no such tool")),
+        None => Err((code::INVALID_PARAMS, "there is no such tool")),
         Some(Ok(value)) => Ok(json!({
             "content": [{ "type": "text", "text": value.to_string() }],
             "structuredContent": value,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use weaver_policy::PolicySet;
-use weaver_policy_analysis::Catalogue;
+use weaver_policy_analysis::CapabilitySet;
 use weaver_types::CapabilityId;
 
 use super::documents;
@@ -20,8 +20,8 @@ struct Tool {
 }
 
 /// The catalogue in the file; without a file, the capabilities that the documents name.
-pub(super) fn load(path: Option<&Path>, set: &PolicySet) -> Result<Catalogue, Failure> {
-    let Some(path) = path else { return Ok(Catalogue::from_documents(set)) };
+pub(super) fn load(path: Option<&Path>, set: &PolicySet) -> Result<CapabilitySet, Failure> {
+    let Some(path) = path else { return Ok(CapabilitySet::from_documents(set)) };
     let text = documents::read_file(path, MAX_CATALOGUE_BYTES)?;
     let mut ids = Vec::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -32,5 +32,5 @@ pub(super) fn load(path: Option<&Path>, set: &PolicySet) -> Result<Catalogue, Fa
         })?;
         ids.push(tool.id);
     }
-    Ok(Catalogue::new(ids))
+    Ok(CapabilitySet::new(ids))
 }

@@ -13,7 +13,7 @@ use weaver_gateway::bounded_file;
 use weaver_gateway::setup::PolicyRevision;
 use weaver_policy::MAX_DOCUMENT_BYTES;
 use weaver_policy_analysis::history::CallHistory;
-use weaver_policy_analysis::{Catalogue, lint};
+use weaver_policy_analysis::{CapabilitySet, lint};
 use weaver_text::escape;
 use weaver_types::{Clock as _, OsRandom, SystemClock, Timestamp, random_text};
 
@@ -173,7 +173,7 @@ impl<'r> Draft<'r> {
             }
         };
         let mut out = String::new();
-        for one in lint(&set, &Catalogue::from_documents(&set), now) {
+        for one in lint(&set, &CapabilitySet::from_documents(&set), now) {
             let (place, message) = (line(&one.place), line(&one.message));
             out.push_str(&format!("{place}: {message} [{}]\n", one.code.as_str()));
         }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use weaver_policy::PolicySet;
-use weaver_policy_analysis::{self as analysis, Catalogue, LintCode, LintFinding};
+use weaver_policy_analysis::{self as analysis, CapabilitySet, LintCode, LintFinding};
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock, Timestamp};
 
@@ -12,7 +12,7 @@ use crate::{Exit, Failure, output};
 
 /// Approvers who can release their own calls, probably by mistake.
 pub(crate) fn approver_notes(set: &PolicySet, now: Timestamp) -> Vec<String> {
-    let found = analysis::lint(set, &Catalogue::from_documents(set), now);
+    let found = analysis::lint(set, &CapabilitySet::from_documents(set), now);
     let codes = [LintCode::UnknownApproverPrincipal, LintCode::ApproverWithoutPrincipals];
     let found = found.into_iter().filter(|one| codes.contains(&one.code));
     let line = |one: LintFinding| format!("{}: {}", one.place, one.message);

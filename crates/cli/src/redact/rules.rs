@@ -25,7 +25,7 @@ pub(super) fn list_rules(rules: &RuleFile, format: OutputFormat) -> Result<Exit,
             continue;
         }
         let example = rule.masks.first().map_or("", |(_, value)| value.as_str());
-        let example = escape::line(escape::truncate(example, MAX_EXAMPLE_CHARS)).into_owned();
+        let example = escape::excerpt(example, MAX_EXAMPLE_CHARS);
         let line = format!("{:<36}{:<24}{example}", rule.id, rule.kind);
         text.push_str(&format!("{}\n", line.trim_end()));
     }

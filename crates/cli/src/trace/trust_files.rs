@@ -56,7 +56,7 @@ fn parse_verifier_key(text: &str, log: Option<&LogId>) -> Result<VerifierKey, Fa
     if let Ok(key) = text.parse() {
         return Ok(key);
     }
-    let shown = escape::line(escape::truncate(text, 160)).into_owned();
+    let shown = escape::excerpt(text, 160);
     let refused = |code, error: &dyn std::fmt::Display| {
         Failure::new(Exit::Invalid, code, format!("{shown}: {error}")).with_next_step(
             "give a verifier key (name+id+base64, as `weaver trace key show` prints it) or a file \

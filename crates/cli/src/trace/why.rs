@@ -121,7 +121,7 @@ fn print_events(events: &[EventFacts], format: OutputFormat) -> Result<usize, Fa
 
 pub(super) fn parse_subject(text: &str) -> Result<StorySubject, Failure> {
     StorySubject::parse(text).ok_or_else(|| {
-        let shown = escape::line(escape::truncate(text, 80)).into_owned();
+        let shown = escape::excerpt(text, 80);
         let message = format!("`{shown}` is neither an event number nor the id of a call");
         Failure::new(Exit::Usage, "trace.subject", message).with_next_step(
             "give a number, call_…, apr_…, hdl_… or tok_…; for a run: `weaver trace list run:ID`",
@@ -130,7 +130,7 @@ pub(super) fn parse_subject(text: &str) -> Result<StorySubject, Failure> {
 }
 
 fn unknown_failure(text: &str) -> Failure {
-    let message = format!("the log knows nothing of {}", escape::line(escape::truncate(text, 80)));
+    let message = format!("the log knows nothing of {}", escape::excerpt(text, 80));
     Failure::new(Exit::NotFound, "trace.unknown", message)
         .with_next_step("`weaver trace list` shows events with their calls")
 }

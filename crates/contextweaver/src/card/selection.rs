@@ -119,7 +119,7 @@ pub fn validate_selection<'a>(
     if answer.is_empty() {
         return Err(SelectionError::Empty);
     }
-    let text = || escape::line(escape::truncate(answer, 80)).into_owned();
+    let text = || escape::excerpt(answer, 80);
     if answer.len() > MAX_ANSWER {
         return Err(SelectionError::Unknown { text: text(), nearest: None });
     }

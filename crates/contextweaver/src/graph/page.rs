@@ -113,7 +113,7 @@ fn path_not_found(parent: String, label: &str, nearest: Option<String>) -> PathE
 /// The labels of a path, and whether it ends in `*`.
 fn parse_path(path: &str) -> Result<(Vec<&str>, bool), PathError> {
     let invalid = |problem| {
-        let path = escape::line(escape::truncate(path, 80)).into_owned();
+        let path = escape::excerpt(path, 80);
         Err(PathError::Invalid { path, problem })
     };
     if path.len() > MAX_PATH {

@@ -76,6 +76,8 @@ pub struct MemoryBundle {
     pub durable: Memory,
 }
 
+weaver_types::opaque_debug!(MemoryBundle);
+
 impl MemoryBundle {
     /// A bundle of these parts, with empty working and episodic tiers.
     #[must_use]

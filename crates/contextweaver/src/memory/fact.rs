@@ -96,6 +96,8 @@ impl Fact {
 #[derive(Clone)]
 pub struct FactStore(Memory);
 
+weaver_types::opaque_debug!(FactStore);
+
 impl FactStore {
     /// The facts of a tier.
     #[must_use]

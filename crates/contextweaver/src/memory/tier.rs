@@ -52,6 +52,8 @@ pub struct Memory {
     audit_hook: Option<MemoryAuditHook>,
 }
 
+weaver_types::opaque_debug!(Memory);
+
 impl Memory {
     /// A tier of a bundle: over its store if the tier is durable, otherwise in this process.
     pub(super) fn new(tier: Tier, parts: &BundleParts) -> Self {

@@ -131,10 +131,9 @@ fn the_schema_speaks_of_the_structured_content_wherever_it_stands() {
 #[test]
 fn what_may_have_reached_the_tool_is_ambiguous() {
     use crate::mcp::MessageFault;
-    let upstream = || "x".to_owned();
-    let broken = McpError::Malformed { upstream: upstream(), fault: MessageFault::DuplicateKey };
-    let gone = McpError::Http { upstream: upstream(), fault: HttpFault::StreamEnded };
-    let status = |status| McpError::Http { upstream: upstream(), fault: HttpFault::Status(status) };
+    let broken = McpErrorKind::Malformed { fault: MessageFault::DuplicateKey }.at("x");
+    let http = |fault| McpErrorKind::Http { fault }.at("x");
+    let (gone, status) = (http(HttpFault::StreamEnded), |status| http(HttpFault::Status(status)));
     for error in [broken, gone, status(503), status(408), status(499)] {
         assert!(transport_error(&error).is_ambiguous(), "{error}");
     }
@@ -142,7 +141,7 @@ fn what_may_have_reached_the_tool_is_ambiguous() {
     let expired = transport_error(&status(401));
     assert_eq!(expired.code(), "driver.unavailable");
     assert!(expired.to_string().contains("renews"), "{expired}");
-    let unsent = McpError::TooManyCalls { upstream: upstream(), waiting: 1 };
+    let unsent = McpErrorKind::TooManyCalls { waiting: 1 }.at("x");
     assert!(!transport_error(&unsent).is_ambiguous());
     let said = |method, code| {
         rpc_error(method, &RpcError { code, message: "m\u{1b}".to_owned(), data: None })

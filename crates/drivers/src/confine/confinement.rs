@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use super::Protection;
 
 /// The rights that a child keeps.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Confinement {
     /// Files and folders that are never accessible, whatever else is allowed: the state of the
     /// host.
@@ -31,7 +34,8 @@ pub struct Confinement {
 }
 
 /// What to do if the kernel cannot enforce everything that is required.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EnforcementMode {
     /// Do not start the child.
     #[default]
@@ -41,7 +45,8 @@ pub enum EnforcementMode {
 }
 
 /// Access to what is created next to a denied path while the child runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SiblingAccess {
     /// Not accessible: the folders above a denied path can neither be listed nor take new entries.
     /// This holds for as long as the child runs.
@@ -58,7 +63,8 @@ pub enum SiblingAccess {
 }
 
 /// The files that a child can access, never including denied ones.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FileAccess {
     /// Everything that exists when the child starts.
     ///
@@ -72,7 +78,8 @@ pub enum FileAccess {
 }
 
 /// Paths that a child can access. The program itself can always be read and executed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct AllowedPaths {
     /// May be read and listed, including everything below.
     pub read: BTreeSet<PathBuf>,
@@ -130,7 +137,8 @@ impl Default for AllowedPaths {
 }
 
 /// The network that a child can access.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NetworkAccess {
     /// The host's network.
     #[default]
@@ -140,7 +148,8 @@ pub enum NetworkAccess {
 }
 
 /// Resource limits of a child; `None` keeps the host's limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ResourceLimits {
     /// Address space of each process, in bytes.
     pub address_space: Option<u64>,

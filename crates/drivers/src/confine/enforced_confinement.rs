@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Protection;
 use super::protection::join_names;
 
 /// What the kernel enforces for a child, as its launcher reported it before the start.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EnforcedConfinement {
     /// The kernel's Landlock version; 0 if it has none.
     pub landlock: u32,
@@ -29,13 +31,10 @@ impl EnforcedConfinement {
     /// As fields of an event.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let names = |all: &BTreeSet<Protection>| -> Vec<&str> {
-            all.iter().map(|one| one.code()).collect()
-        };
         json!({
             "landlock": self.landlock,
-            "protections": names(&self.protections),
-            "lacking": names(&self.lacking),
+            "protections": self.protections,
+            "lacking": self.lacking,
         })
     }
 }

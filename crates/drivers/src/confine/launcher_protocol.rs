@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    AllowedPaths, ConfineError, Confinement, EnforcedConfinement, EnforcementMode, FileAccess,
-    NetworkAccess, Protection, ResourceLimits, SiblingAccess,
-};
+use super::{AllowedPaths, ConfineError, Confinement, EnforcedConfinement, FileAccess};
 
 /// The version of both messages.
 const VERSION: u32 = 3;
@@ -22,41 +19,14 @@ const REPORT_PREFIX: &str = "weaver-launch ";
 #[serde(deny_unknown_fields)]
 struct Request {
     v: u32,
-    denied: BTreeSet<PathBuf>,
-    neighbours: bool,
-    only: Option<AllowedPathsForm>,
-    network: bool,
-    address_space: Option<u64>,
-    cpu_seconds: Option<u64>,
-    open_files: Option<u64>,
-    processes: Option<u64>,
-    file_size: Option<u64>,
-    user: Option<String>,
-    isolated: bool,
-    best_effort: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AllowedPathsForm {
-    read: BTreeSet<PathBuf>,
-    write: BTreeSet<PathBuf>,
-    execute: BTreeSet<PathBuf>,
-    system: bool,
+    confinement: Confinement,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Report {
     v: u32,
-    #[serde(default)]
-    landlock: u32,
-    #[serde(default)]
-    protections: BTreeSet<String>,
-    #[serde(default)]
-    lacking: BTreeSet<String>,
-    #[serde(default)]
-    failed: Option<ReportedFailure>,
+    outcome: Result<EnforcedConfinement, ReportedFailure>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,33 +38,14 @@ struct ReportedFailure {
 
 /// Encodes the request as the launcher's argument.
 pub(super) fn write_request(confinement: &Confinement) -> Result<String, ConfineError> {
-    let ResourceLimits { address_space, cpu_seconds, open_files, processes, file_size } =
-        confinement.limits;
-    let only = match &confinement.files {
-        FileAccess::AllButDenied => None,
-        FileAccess::Only(AllowedPaths { read, write, execute, system }) => Some(AllowedPathsForm {
-            read: absolute(read)?,
-            write: absolute(write)?,
-            execute: absolute(execute)?,
-            system: *system,
-        }),
-    };
-    let request = Request {
-        v: VERSION,
-        denied: absolute(&confinement.denied)?,
-        neighbours: confinement.sibling_access == SiblingAccess::Open,
-        only,
-        network: confinement.network == NetworkAccess::Host,
-        address_space,
-        cpu_seconds,
-        open_files,
-        processes,
-        file_size,
-        user: confinement.user.clone(),
-        isolated: confinement.isolated,
-        best_effort: confinement.enforcement_mode == EnforcementMode::BestEffort,
-    };
-    serde_json::to_string(&request)
+    let mut confinement = confinement.clone();
+    confinement.denied = absolute(&confinement.denied)?;
+    if let FileAccess::Only(AllowedPaths { read, write, execute, .. }) = &mut confinement.files {
+        for paths in [read, write, execute] {
+            *paths = absolute(paths)?;
+        }
+    }
+    serde_json::to_string(&Request { v: VERSION, confinement })
         .map_err(|error| ConfineError::Form { reason: error.to_string() })
 }
 
@@ -120,63 +71,26 @@ pub(super) fn check_absolute<'a>(
 /// Parses a request.
 pub(super) fn read_request(text: &str) -> Result<Confinement, ConfineError> {
     let wrong = |reason: String| ConfineError::Form { reason };
-    let read: Request = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
-    if read.v != VERSION {
-        return Err(wrong(format!("version {} is asked, {VERSION} is spoken", read.v)));
+    let Request { v, confinement } =
+        serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    if v != VERSION {
+        return Err(wrong(format!("version {v} is asked, {VERSION} is spoken")));
     }
-    let named = read.only.iter().flat_map(|only| [&only.read, &only.write, &only.execute]);
-    check_absolute(named.flatten().chain(&read.denied))?;
-    Ok(Confinement {
-        denied: read.denied,
-        sibling_access: if read.neighbours { SiblingAccess::Open } else { SiblingAccess::Closed },
-        files: match read.only {
-            None => FileAccess::AllButDenied,
-            Some(AllowedPathsForm { read, write, execute, system }) => {
-                FileAccess::Only(AllowedPaths { read, write, execute, system })
-            }
-        },
-        network: if read.network { NetworkAccess::Host } else { NetworkAccess::None },
-        limits: ResourceLimits {
-            address_space: read.address_space,
-            cpu_seconds: read.cpu_seconds,
-            open_files: read.open_files,
-            processes: read.processes,
-            file_size: read.file_size,
-        },
-        user: read.user,
-        isolated: read.isolated,
-        enforcement_mode: if read.best_effort {
-            EnforcementMode::BestEffort
-        } else {
-            EnforcementMode::Strict
-        },
-    })
+    check_absolute(&confinement.denied)?;
+    if let FileAccess::Only(AllowedPaths { read, write, execute, .. }) = &confinement.files {
+        check_absolute([read, write, execute].into_iter().flatten())?;
+    }
+    Ok(confinement)
 }
 
 /// Encodes a report as one line.
 pub(super) fn write_report(outcome: Result<&EnforcedConfinement, &ConfineError>) -> String {
-    let names = |all: &BTreeSet<Protection>| all.iter().map(ToString::to_string).collect();
-    let report = match outcome {
-        Ok(enforced) => Report {
-            v: VERSION,
-            landlock: enforced.landlock,
-            protections: names(&enforced.protections),
-            lacking: names(&enforced.lacking),
-            failed: None,
-        },
-        Err(error) => Report {
-            v: VERSION,
-            landlock: 0,
-            protections: BTreeSet::new(),
-            lacking: BTreeSet::new(),
-            failed: Some(ReportedFailure {
-                code: error.code().to_owned(),
-                message: error.to_string(),
-            }),
-        },
-    };
+    let outcome = outcome.cloned().map_err(|error| ReportedFailure {
+        code: error.code().to_owned(),
+        message: error.to_string(),
+    });
     // Serialising such a value does not fail; an empty text would be refused as a missing report.
-    let json = serde_json::to_string(&report).unwrap_or_default();
+    let json = serde_json::to_string(&Report { v: VERSION, outcome }).unwrap_or_default();
     format!("{REPORT_PREFIX}{json}\n")
 }
 
@@ -189,27 +103,17 @@ pub(crate) fn read_report(
     let wrong = |reason: String| ConfineError::Form { reason };
     let text = std::str::from_utf8(line).map_err(|_| silent())?;
     let text = text.strip_prefix(REPORT_PREFIX).and_then(|text| text.strip_suffix('\n'));
-    let report: Report =
+    let Report { v, outcome } =
         serde_json::from_str(text.ok_or_else(silent)?).map_err(|error| wrong(error.to_string()))?;
-    if report.v != VERSION {
-        return Err(wrong(format!("version {} is told, {VERSION} is understood", report.v)));
+    if v != VERSION {
+        return Err(wrong(format!("version {v} is told, {VERSION} is understood")));
     }
-    if let Some(ReportedFailure { code, message }) = report.failed {
-        return Err(ConfineError::from_report(&code, message));
-    }
-    let named = |names: BTreeSet<String>| -> Result<BTreeSet<Protection>, ConfineError> {
-        let unknown = |name: &str| wrong(format!("`{name}` is not a protection"));
-        names.iter().map(|name| Protection::parse(name).ok_or_else(|| unknown(name))).collect()
-    };
-    Ok(EnforcedConfinement {
-        landlock: report.landlock,
-        protections: named(report.protections)?,
-        lacking: named(report.lacking)?,
-    })
+    outcome.map_err(|ReportedFailure { code, message }| ConfineError::from_report(&code, message))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{EnforcementMode, NetworkAccess, Protection, ResourceLimits, SiblingAccess};
     use super::*;
 
     #[test]
@@ -251,10 +155,10 @@ mod tests {
         }
     }
 
-    /// The stored form of version 3.
+    /// The form of version 3.
     #[test]
     fn the_request_of_version_3_stays_as_it_is() {
-        let golden = r#"{"v":3,"denied":["/d"],"neighbours":false,"only":{"read":["/r"],"write":[],"execute":[],"system":true},"network":true,"address_space":null,"cpu_seconds":9,"open_files":null,"processes":null,"file_size":null,"user":null,"isolated":false,"best_effort":false}"#;
+        let golden = r#"{"v":3,"confinement":{"denied":["/d"],"sibling_access":"closed","files":{"only":{"read":["/r"],"write":[],"execute":[],"system":true}},"network":"host","limits":{"address_space":null,"cpu_seconds":9,"open_files":null,"processes":null,"file_size":null},"user":null,"isolated":false,"enforcement_mode":"strict"}}"#;
         let asked = Confinement {
             files: FileAccess::only().read("/r"),
             limits: ResourceLimits { cpu_seconds: Some(9), ..ResourceLimits::default() },
@@ -274,7 +178,7 @@ mod tests {
         let line = write_report(Ok(&told));
         assert_eq!(
             line,
-            "weaver-launch {\"v\":3,\"landlock\":7,\"protections\":[\"files\"],\"lacking\":[\"network\"],\"failed\":null}\n"
+            "weaver-launch {\"v\":3,\"outcome\":{\"Ok\":{\"landlock\":7,\"protections\":[\"files\"],\"lacking\":[\"network\"]}}}\n"
         );
         assert_eq!(read_report(line.as_bytes(), program), Ok(told));
         let error = ConfineError::Denied { path: PathBuf::from("/s") };

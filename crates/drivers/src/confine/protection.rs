@@ -3,13 +3,17 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 macro_rules! protections {
     ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
         /// Something that is kept from a child.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
         #[non_exhaustive]
         pub enum Protection {
-            $($(#[$doc])* $name,)*
+            $($(#[$doc])* #[serde(rename = $text)] $name,)*
         }
 
         impl Protection {
@@ -20,12 +24,6 @@ macro_rules! protections {
             #[must_use]
             pub fn code(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
-            }
-
-            /// Reads the stable name.
-            #[must_use]
-            pub fn parse(text: &str) -> Option<Self> {
-                match text { $($text => Some(Self::$name),)* _ => None }
             }
         }
     };

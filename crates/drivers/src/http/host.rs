@@ -99,7 +99,7 @@ fn normal_host(url: &Url) -> Option<String> {
 }
 
 /// The IP address used as host, however it is written.
-pub(super) fn ip_literal(url: &Url) -> Option<IpAddr> {
+pub(crate) fn ip_literal(url: &Url) -> Option<IpAddr> {
     let host = url.host_str()?;
     let plain = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     plain.parse::<IpAddr>().ok().map(|address| address.to_canonical())

@@ -33,6 +33,8 @@ pub struct HttpDriver {
     runtime: Handle,
 }
 
+weaver_types::opaque_debug!(HttpDriver);
+
 struct PreparedOperation {
     form: ParsedOperation,
     client: RestrictedClient,

@@ -85,11 +85,7 @@ impl fmt::Debug for CallTimer {
     }
 }
 
-impl fmt::Debug for TimerPause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TimerPause")
-    }
-}
+weaver_types::opaque_debug!(TimerPause);
 
 #[cfg(test)]
 mod tests {

@@ -15,13 +15,12 @@ use crate::child_config::{ChildConfinement, Redactor, StdioConfig};
 use crate::http::CertificateAuthority;
 use crate::oauth::OAuthClient;
 
-/// The protocol version that the legacy handshake requests.
+/// The newest protocol version of the legacy era, which its handshake requests.
 pub const LEGACY_VERSION: &str = "2025-11-25";
 /// The protocol version of the modern era.
 pub const MODERN_VERSION: &str = "2026-07-28";
-/// The versions that a legacy server may answer with.
-pub(crate) const LEGACY_VERSIONS: [&str; 4] =
-    ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// All versions of the legacy era, newest first.
+pub const LEGACY_VERSIONS: [&str; 4] = [LEGACY_VERSION, "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// The two eras of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

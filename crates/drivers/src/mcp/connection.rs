@@ -11,7 +11,7 @@ use weaver_types::ProgressSink;
 
 use super::call::{CallOutcome, CallRequest, Reply};
 use super::config::{Era, UpstreamConfig};
-use super::error::{McpError, RpcError};
+use super::error::{McpError, McpErrorKind, RpcError};
 use super::inbox::{Inbox, MessageCounts};
 use super::lifecycle::{self, ServerInfo};
 use super::listing::{ListPage, ListedItem, ListedTool};
@@ -41,6 +41,8 @@ pub struct Connection {
     /// The headers that repeat arguments, by tool.
     parameter_headers: RwLock<BTreeMap<String, ParameterHeaders>>,
 }
+
+weaver_types::opaque_debug!(Connection);
 
 impl Connection {
     /// Starts or reaches the server and does the handshake. Needs a tokio runtime with IO and time.
@@ -139,7 +141,7 @@ impl Connection {
         let outcome =
             outcome.map_err(|_| self.list_error(list, "it takes longer than the limit")).flatten();
         // A server that refuses a list other than its tools would refuse it again, so the list is not left stale.
-        let is_refused = matches!(outcome, Err(McpError::Refused { .. }));
+        let is_refused = outcome.as_ref().is_err_and(McpError::is_refusal);
         guard.listed = outcome.is_ok() || (is_refused && list != ServerList::Tools);
         outcome
     }
@@ -248,7 +250,7 @@ impl Connection {
     }
 
     fn refused_error(&self, method: &'static str, error: RpcError) -> McpError {
-        McpError::Refused { upstream: self.channel.config.name.clone(), method, error }
+        self.channel.error(McpErrorKind::Refused { method, error })
     }
 
     /// Makes a request once. Dropping the future sends the server a cancellation.
@@ -299,7 +301,7 @@ impl Connection {
         let late_sink = request.on_late_answer.map(|handler| -> LateSink {
             Box::new(move |outcome| {
                 let classified = outcome.and_then(|answer| {
-                    let malformed = |fault| McpError::Malformed { upstream, fault };
+                    let malformed = |fault| McpErrorKind::Malformed { fault }.at(&upstream);
                     CallOutcome::classify(method, answer, era).map_err(malformed)
                 });
                 handler(classified);
@@ -378,7 +380,7 @@ impl Connection {
     }
 
     fn list_error(&self, list: ServerList, reason: &'static str) -> McpError {
-        McpError::List { upstream: self.channel.config.name.clone(), list, reason }
+        self.channel.error(McpErrorKind::List { list, reason })
     }
 }
 

@@ -1,10 +1,12 @@
 //! Errors between this client and an upstream server.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_types::PrincipalId;
 
+use super::code;
 use super::fault::{HttpFault, MessageFault};
 use super::server_list::ServerList;
 use crate::confine::ConfineError;
@@ -48,12 +50,12 @@ impl RpcError {
     /// The answer to a method that this client does not offer.
     #[must_use]
     pub fn method_not_found() -> Self {
-        Self::new(-32601, "this client does not offer the method")
+        Self::new(code::METHOD_NOT_FOUND, "this client does not offer the method")
     }
 
     /// The answer to a server's request that nobody answered.
     pub(crate) fn unanswered() -> Self {
-        Self::new(-32603, "nobody answered the request")
+        Self::new(code::INTERNAL, "nobody answered the request")
     }
 }
 
@@ -74,46 +76,45 @@ fn login_hint(error: &OAuthError, upstream: &str, principal: Option<&PrincipalId
     }
 }
 
-/// Why a request to an upstream server failed.
+/// A failed request to an upstream server.
 ///
 /// The message never contains text from the server: that is in [`McpError::detail`], which is
 /// untrusted and meant for the operator.
+#[derive(Debug, Clone, PartialEq)]
+pub struct McpError {
+    /// Name of the upstream.
+    pub upstream: String,
+    /// Why it failed.
+    pub kind: McpErrorKind,
+}
+
+/// Why a request to an upstream server failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum McpError {
+pub enum McpErrorKind {
     /// The configuration cannot be used.
-    #[error("upstream `{upstream}`: {reason}")]
+    #[error("{reason}")]
     Config {
-        /// Name of the upstream.
-        upstream: String,
         /// What is wrong, and what to do.
         reason: String,
     },
     /// The command could not be started.
-    #[error(
-        "upstream `{upstream}`: cannot start `{command}`: {reason}; check that it is installed"
-    )]
+    #[error("cannot start `{command}`: {reason}; check that it is installed")]
     Spawn {
-        /// Name of the upstream.
-        upstream: String,
         /// The command as configured.
         command: String,
         /// The operating system's reason.
         reason: String,
     },
     /// The child was not started, because it could not be confined as it should.
-    #[error("upstream `{upstream}`: {error}")]
+    #[error("{error}")]
     Confinement {
-        /// Name of the upstream.
-        upstream: String,
         /// Why not.
         error: ConfineError,
     },
     /// The server did not answer the handshake in time.
-    #[error("upstream `{upstream}`: `{target}` did not answer the handshake within {after:?}")]
+    #[error("`{target}` did not answer the handshake within {after:?}")]
     InitializeTimeout {
-        /// Name of the upstream.
-        upstream: String,
         /// The command, or the URL without its query.
         target: String,
         /// The limit that ran out.
@@ -123,30 +124,24 @@ pub enum McpError {
         stderr: String,
     },
     /// No protocol version is spoken by both sides.
-    #[error("upstream `{upstream}`: no common protocol version; this client speaks {spoken}")]
+    #[error("no common protocol version; this client speaks {spoken}")]
     UnsupportedVersion {
-        /// Name of the upstream.
-        upstream: String,
         /// The versions this client accepts under its configuration.
         spoken: String,
         /// What the server offered, escaped.
         offered: String,
     },
     /// The reply did not come in time. The server was told that the call is cancelled.
-    #[error("upstream `{upstream}`: no reply to `{method}` within {after:?}")]
+    #[error("no reply to `{method}` within {after:?}")]
     Timeout {
-        /// Name of the upstream.
-        upstream: String,
         /// The method that was called.
         method: &'static str,
         /// The limit that ran out.
         after: Duration,
     },
     /// The child exited, or closed its output. Every pending call gets this at once.
-    #[error("upstream `{upstream}`: `{command}` ended ({status}) before the reply")]
+    #[error("`{command}` ended ({status}) before the reply")]
     UpstreamClosed {
-        /// Name of the upstream.
-        upstream: String,
         /// The command as configured.
         command: String,
         /// Exit status or signal, in words.
@@ -156,38 +151,28 @@ pub enum McpError {
         stderr: String,
     },
     /// The child wrote too many consecutive lines that are not messages; it was killed.
-    #[error("upstream `{upstream}`: {lines} lines in a row on standard output are not json-rpc")]
+    #[error("{lines} lines in a row on standard output are not json-rpc")]
     Garbage {
-        /// Name of the upstream.
-        upstream: String,
         /// The limit that was reached.
         lines: usize,
     },
     /// The upstream failed a short while ago and may not be contacted yet.
-    #[error("upstream `{upstream}` is down; the next attempt is possible in {retry_in:?}")]
+    #[error("is down; the next attempt is possible in {retry_in:?}")]
     Backoff {
-        /// Name of the upstream.
-        upstream: String,
         /// Time until a call may start it again.
         retry_in: Duration,
         /// Code of the previous failure.
         last: &'static str,
     },
     /// Too many calls wait for this upstream.
-    #[error("upstream `{upstream}`: {waiting} calls wait already; try again later")]
+    #[error("{waiting} calls wait already; try again later")]
     TooManyCalls {
-        /// Name of the upstream.
-        upstream: String,
         /// The limit that was reached.
         waiting: usize,
     },
     /// More calls per second than the configuration allows.
-    #[error(
-        "upstream `{upstream}`: more than {limit} calls in a second; the next one is possible in {retry_in:?}"
-    )]
+    #[error("more than {limit} calls in a second; the next one is possible in {retry_in:?}")]
     CallsPerSecond {
-        /// Name of the upstream.
-        upstream: String,
         /// The limit that was reached.
         limit: u32,
         /// Time until a call may begin.
@@ -195,12 +180,10 @@ pub enum McpError {
     },
     /// The encoded request exceeds the size limit of a message.
     #[error(
-        "upstream `{upstream}`: the request to `{method}` has {bytes} bytes, over the {limit} that \
+        "the request to `{method}` has {bytes} bytes, over the {limit} that \
          `message_kb` under `limits` of its server allows; send less, or raise that limit"
     )]
     RequestTooLarge {
-        /// Name of the upstream.
-        upstream: String,
         /// The method that was called.
         method: &'static str,
         /// Length of the encoded request.
@@ -209,71 +192,60 @@ pub enum McpError {
         limit: usize,
     },
     /// The server's message breaks the protocol.
-    #[error("upstream `{upstream}`: the answer is refused: {fault}")]
+    #[error("the answer is refused: {fault}")]
     Malformed {
-        /// Name of the upstream.
-        upstream: String,
         /// The rule that was broken.
         fault: MessageFault,
     },
     /// The server answered a handshake or list request with an error.
-    #[error("upstream `{upstream}`: `{method}` was refused with code {}", error.code)]
+    #[error("`{method}` was refused with code {}", error.code)]
     Refused {
-        /// Name of the upstream.
-        upstream: String,
         /// The method that was called.
         method: &'static str,
         /// The error as sent.
         error: RpcError,
     },
     /// The HTTP exchange failed.
-    #[error("upstream `{upstream}`: {fault}")]
+    #[error("{fault}")]
     Http {
-        /// Name of the upstream.
-        upstream: String,
         /// How it failed.
         fault: HttpFault,
     },
     /// The server requires a login that does not exist.
-    #[error("upstream `{upstream}`: {error}{}", login_hint(error, upstream, principal.as_ref()))]
+    #[error("{error}")]
     Login {
-        /// Name of the upstream.
-        upstream: String,
         /// Whose login is missing; `None` for the shared one.
         principal: Option<PrincipalId>,
         /// Why there is no token.
         error: OAuthError,
     },
     /// A list never ends or is too long.
-    #[error("upstream `{upstream}`: the list of {list} is refused: {reason}")]
+    #[error("the list of {list} is refused: {reason}")]
     List {
-        /// Name of the upstream.
-        upstream: String,
         /// The list.
         list: ServerList,
         /// Which bound was passed.
         reason: &'static str,
     },
     /// One connection subscribes to too many resources.
-    #[error("upstream `{upstream}`: more than {limit} resources are watched already")]
+    #[error("more than {limit} resources are watched already")]
     TooManySubscriptions {
-        /// Name of the upstream.
-        upstream: String,
         /// The limit that was reached.
         limit: usize,
     },
     /// The upstream was closed by its owner.
-    #[error("upstream `{upstream}` has been closed")]
-    Shutdown {
-        /// Name of the upstream.
-        upstream: String,
-    },
+    #[error("has been closed")]
+    Shutdown,
 }
 
-impl McpError {
-    /// A stable name for logs and JSON.
+impl McpErrorKind {
+    /// The error with its upstream.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn at(self, upstream: impl Into<String>) -> McpError {
+        McpError { upstream: upstream.into(), kind: self }
+    }
+
+    fn code(&self) -> &'static str {
         match self {
             Self::Config { .. } => "mcp.upstream_config",
             Self::Spawn { .. } => "mcp.upstream_spawn",
@@ -296,8 +268,39 @@ impl McpError {
             Self::List { list: ServerList::ResourceTemplates, .. } => "mcp.resource_template_list",
             Self::List { list: ServerList::Prompts, .. } => "mcp.prompt_list",
             Self::TooManySubscriptions { .. } => "mcp.too_many_subscriptions",
-            Self::Shutdown { .. } => "mcp.upstream_shutdown",
+            Self::Shutdown => "mcp.upstream_shutdown",
         }
+    }
+}
+
+impl fmt::Display for McpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { upstream, kind } = self;
+        match kind {
+            McpErrorKind::Backoff { .. } | McpErrorKind::Shutdown => {
+                write!(f, "upstream `{upstream}` {kind}")
+            }
+            McpErrorKind::Login { principal, error } => {
+                let hint = login_hint(error, upstream, principal.as_ref());
+                write!(f, "upstream `{upstream}`: {kind}{hint}")
+            }
+            _ => write!(f, "upstream `{upstream}`: {kind}"),
+        }
+    }
+}
+
+impl std::error::Error for McpError {}
+
+impl McpError {
+    /// Whether the server itself answered with an error.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self.kind, McpErrorKind::Refused { .. })
+    }
+
+    /// A stable name for logs and JSON.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.kind.code()
     }
 
     /// Text from the server that belongs to this error: the end of its standard error, its
@@ -305,12 +308,11 @@ impl McpError {
     /// operator's eyes, never for a model.
     #[must_use]
     pub fn detail(&self) -> Option<String> {
-        let text = match self {
-            Self::UpstreamClosed { stderr, .. } | Self::InitializeTimeout { stderr, .. } => {
-                stderr.clone()
-            }
-            Self::Refused { error, .. } => crate::escape::escape(&error.message),
-            Self::UnsupportedVersion { offered, .. } => offered.clone(),
+        let text = match &self.kind {
+            McpErrorKind::UpstreamClosed { stderr, .. }
+            | McpErrorKind::InitializeTimeout { stderr, .. } => stderr.clone(),
+            McpErrorKind::Refused { error, .. } => crate::escape::escape(&error.message),
+            McpErrorKind::UnsupportedVersion { offered, .. } => offered.clone(),
             _ => String::new(),
         };
         (!text.is_empty()).then_some(text)
@@ -320,8 +322,9 @@ impl McpError {
     /// comes from the server: redacted, escaped and short, but untrusted. It is often the only explanation.
     #[must_use]
     pub fn with_stderr(&self) -> String {
-        match self {
-            Self::UpstreamClosed { stderr, .. } | Self::InitializeTimeout { stderr, .. }
+        match &self.kind {
+            McpErrorKind::UpstreamClosed { stderr, .. }
+            | McpErrorKind::InitializeTimeout { stderr, .. }
                 if !stderr.is_empty() =>
             {
                 format!("{self}; its standard error ends with: {stderr}")
@@ -334,19 +337,19 @@ impl McpError {
     #[must_use]
     pub fn is_unsent(&self) -> bool {
         matches!(
-            self,
-            Self::Config { .. }
-                | Self::Spawn { .. }
-                | Self::Confinement { .. }
-                | Self::InitializeTimeout { .. }
-                | Self::UnsupportedVersion { .. }
-                | Self::Backoff { .. }
-                | Self::TooManyCalls { .. }
-                | Self::CallsPerSecond { .. }
-                | Self::RequestTooLarge { .. }
-                | Self::TooManySubscriptions { .. }
-                | Self::Login { .. }
-                | Self::Http { fault: HttpFault::SessionGone, .. }
+            self.kind,
+            McpErrorKind::Config { .. }
+                | McpErrorKind::Spawn { .. }
+                | McpErrorKind::Confinement { .. }
+                | McpErrorKind::InitializeTimeout { .. }
+                | McpErrorKind::UnsupportedVersion { .. }
+                | McpErrorKind::Backoff { .. }
+                | McpErrorKind::TooManyCalls { .. }
+                | McpErrorKind::CallsPerSecond { .. }
+                | McpErrorKind::RequestTooLarge { .. }
+                | McpErrorKind::TooManySubscriptions { .. }
+                | McpErrorKind::Login { .. }
+                | McpErrorKind::Http { fault: HttpFault::SessionGone, .. }
         )
     }
 }

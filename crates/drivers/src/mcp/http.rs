@@ -16,14 +16,14 @@ pub(crate) use self::notification_stream::StreamState;
 use self::notification_stream::StreamTasks;
 use super::client_features::ClientFeatures;
 use super::config::{Era, HttpConfig, Limits};
-use super::error::McpError;
+use super::error::{McpError, McpErrorKind};
 use super::fault::{HttpFault, MessageFault};
 use super::headers;
 use super::inbox::Inbox;
 use super::message::{self, IncomingMessage, RpcResult};
 use super::server_request::AnswerSink;
 use super::strict_json;
-use crate::http::{TlsFault, client};
+use crate::http::{BodyError, TlsFault, client, read_body};
 use crate::oauth::{Challenge, OAuthClient, OAuthError};
 
 /// Time for messages without an answer.
@@ -82,8 +82,7 @@ impl HttpTransport {
         limits: &Limits,
         inbox: Arc<Inbox>,
     ) -> Result<Self, McpError> {
-        let bad =
-            |reason: String| McpError::Config { upstream: inbox.upstream().to_owned(), reason };
+        let bad = |reason: String| inbox.error(McpErrorKind::Config { reason });
         let url = Url::parse(&config.url).map_err(|_| bad("`url` is not a URL".to_owned()))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(bad("`url` must be http or https and name a host".to_owned()));
@@ -270,7 +269,7 @@ impl HttpTransport {
 
     fn login_error(&self, error: OAuthError) -> McpError {
         let principal = self.oauth.as_ref().and_then(|oauth| oauth.principal().cloned());
-        McpError::Login { upstream: self.inbox.upstream().to_owned(), principal, error }
+        self.inbox.error(McpErrorKind::Login { principal, error })
     }
 
     fn with_common_headers(&self, request: RequestBuilder) -> RequestBuilder {
@@ -315,13 +314,11 @@ impl HttpTransport {
 
     async fn read_body(&self, mut response: Response, limit: usize) -> Result<Vec<u8>, McpError> {
         let mut body = Vec::new();
-        while let Some(chunk) = self.next_chunk(&mut response).await? {
-            if body.len().saturating_add(chunk.len()) > limit {
-                return Err(self.inbox.malformed(MessageFault::LineTooLong));
-            }
-            body.extend_from_slice(&chunk);
+        match read_body(&mut response, limit, &mut body).await {
+            Ok(()) => Ok(body),
+            Err(BodyError::Broken) => Err(self.http_error(HttpFault::Connection)),
+            Err(BodyError::TooLong) => Err(self.inbox.malformed(MessageFault::LineTooLong)),
         }
-        Ok(body)
     }
 
     async fn next_chunk(
@@ -358,7 +355,7 @@ impl HttpTransport {
     }
 
     fn http_error(&self, fault: HttpFault) -> McpError {
-        McpError::Http { upstream: self.inbox.upstream().to_owned(), fault }
+        self.inbox.error(McpErrorKind::Http { fault })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, NegotiatedProtocol> {

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::client_features::ClientFeatures;
 use super::config::UpstreamConfig;
-use super::error::{McpError, RpcError};
+use super::error::{McpError, McpErrorKind, RpcError};
 use super::fault::MessageFault;
 use super::message::{self, IncomingMessage};
 use super::notification::{NotificationSink, ServerNotification};
@@ -207,7 +207,11 @@ impl Inbox {
     }
 
     pub(crate) fn malformed(&self, fault: MessageFault) -> McpError {
-        McpError::Malformed { upstream: self.upstream.clone(), fault }
+        self.error(McpErrorKind::Malformed { fault })
+    }
+
+    pub(crate) fn error(&self, kind: McpErrorKind) -> McpError {
+        kind.at(&self.upstream)
     }
 
     pub(crate) fn upstream(&self) -> &str {

@@ -5,7 +5,7 @@ use tokio::time::timeout;
 
 use super::call::Reply;
 use super::config::{Era, EraChoice, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION};
-use super::error::McpError;
+use super::error::{McpError, McpErrorKind};
 use super::fault::{HttpFault, MessageFault};
 use super::http::StreamState;
 use super::outgoing_request::{OutgoingRequest, client_info};
@@ -107,20 +107,18 @@ pub(crate) async fn handshake(
         };
         Ok((enforced, server?))
     };
-    let timed_out = |_| McpError::InitializeTimeout {
-        upstream: channel.config.name.clone(),
-        target: channel.config.target(),
-        after: limit,
-        stderr: channel.stderr(),
+    let timed_out = |_| {
+        let (target, stderr) = (channel.config.target(), channel.stderr());
+        channel.error(McpErrorKind::InitializeTimeout { target, after: limit, stderr })
     };
     timeout(limit, negotiated).await.map_err(timed_out).and_then(|outcome| outcome)
 }
 
 /// Whether a failed `initialize` may mean that the server speaks only the modern era.
 fn may_speak_modern(error: &McpError) -> bool {
-    match error {
-        McpError::Refused { .. } | McpError::UnsupportedVersion { .. } => true,
-        McpError::Http { fault: HttpFault::Status(status), .. } => {
+    match &error.kind {
+        McpErrorKind::Refused { .. } | McpErrorKind::UnsupportedVersion { .. } => true,
+        McpErrorKind::Http { fault: HttpFault::Status(status) } => {
             matches!(status, 400 | 404 | 405 | 406)
         }
         _ => false,
@@ -185,14 +183,10 @@ async fn handshake_request(
     let answer = channel
         .request(OutgoingRequest { params, ..OutgoingRequest::new(method, era, limit) })
         .await?;
-    answer.map_err(|error| McpError::Refused {
-        upstream: channel.config.name.clone(),
-        method,
-        error,
-    })
+    answer.map_err(|error| channel.error(McpErrorKind::Refused { method, error }))
 }
 
 fn unsupported_version(channel: &RpcChannel, spoken: String, offered: &str) -> McpError {
     let offered: String = escape(offered).chars().take(MAX_VERSIONS_CHARS).collect();
-    McpError::UnsupportedVersion { upstream: channel.config.name.clone(), spoken, offered }
+    channel.error(McpErrorKind::UnsupportedVersion { spoken, offered })
 }

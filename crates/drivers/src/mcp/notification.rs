@@ -1,6 +1,5 @@
 //! Notifications from a server.
 
-use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -130,11 +129,7 @@ impl NotificationSink {
     }
 }
 
-impl fmt::Debug for NotificationSink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NotificationSink")
-    }
-}
+weaver_types::opaque_debug!(NotificationSink);
 
 #[cfg(test)]
 mod tests {

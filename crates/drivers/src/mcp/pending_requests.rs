@@ -155,10 +155,11 @@ impl PendingRequests {
 
 #[cfg(test)]
 mod tests {
+    use super::super::error::McpErrorKind;
     use super::*;
 
     fn lost() -> McpError {
-        McpError::Config { upstream: "x".to_owned(), reason: "gone".to_owned() }
+        McpErrorKind::Config { reason: "gone".to_owned() }.at("x")
     }
 
     #[test]

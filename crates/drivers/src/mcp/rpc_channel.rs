@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::config::{Endpoint, Era, UpstreamConfig};
-use super::error::McpError;
+use super::error::{McpError, McpErrorKind};
 use super::http::{Exchange, HttpTransport, StreamState};
 use super::inbox::Inbox;
 use super::message::RpcResult;
@@ -93,10 +93,11 @@ impl RpcChannel {
             Some(timer) => timer.timeout(limit, outcome).await,
             None => timeout(limit, outcome).await.ok(),
         };
-        outcome.unwrap_or_else(|| {
-            let upstream = self.config.name.clone();
-            Err(McpError::Timeout { upstream, method, after: limit })
-        })
+        outcome.unwrap_or_else(|| Err(self.error(McpErrorKind::Timeout { method, after: limit })))
+    }
+
+    pub(crate) fn error(&self, kind: McpErrorKind) -> McpError {
+        kind.at(&self.config.name)
     }
 
     /// Sends a notification.
@@ -166,8 +167,8 @@ impl RpcChannel {
             return Ok(());
         }
         if listening.filter.uris.len() >= MAX_SUBSCRIPTIONS {
-            let upstream = self.config.name.clone();
-            return Err(McpError::TooManySubscriptions { upstream, limit: MAX_SUBSCRIPTIONS });
+            let limit = MAX_SUBSCRIPTIONS;
+            return Err(self.error(McpErrorKind::TooManySubscriptions { limit }));
         }
         listening.filter.uris.insert(uri.to_owned());
         let replaced = self.replace_listen_request(&mut listening).await;
@@ -223,7 +224,7 @@ impl RpcChannel {
 
     /// Closes the connection gracefully.
     pub(crate) async fn close(&self) {
-        self.inbox.pending.close(&McpError::Shutdown { upstream: self.config.name.clone() });
+        self.inbox.pending.close(&self.error(McpErrorKind::Shutdown));
         self.inbox.open_requests.cancel_all();
         match &self.transport {
             Transport::Stdio(transport) => transport.close().await,
@@ -233,7 +234,7 @@ impl RpcChannel {
 
     /// Ends the connection without waiting.
     pub(crate) fn kill(&self) {
-        self.inbox.pending.close(&McpError::Shutdown { upstream: self.config.name.clone() });
+        self.inbox.pending.close(&self.error(McpErrorKind::Shutdown));
         self.inbox.open_requests.cancel_all();
         match &self.transport {
             Transport::Stdio(transport) => transport.kill(),
@@ -244,7 +245,7 @@ impl RpcChannel {
     async fn exchange(&self, mut ask: OutgoingRequest<'_>) -> Result<RpcResult, McpError> {
         let id = self.inbox.pending.next_id();
         let body = self.encode(id, &mut ask)?;
-        let ended = || McpError::Shutdown { upstream: self.config.name.clone() };
+        let ended = || self.error(McpErrorKind::Shutdown);
         let mut cancel =
             CancelGuard { channel: self, id, notify_server: ask.method != "initialize" };
         let answer = match &self.transport {
@@ -291,8 +292,8 @@ impl RpcChannel {
         let body = message.to_string().into_bytes();
         let limit = self.config.limits.message_bytes;
         if body.len() > limit {
-            let (upstream, bytes) = (self.config.name.clone(), body.len());
-            return Err(McpError::RequestTooLarge { upstream, method: ask.method, bytes, limit });
+            let (method, bytes) = (ask.method, body.len());
+            return Err(self.error(McpErrorKind::RequestTooLarge { method, bytes, limit }));
         }
         Ok(body)
     }
@@ -323,13 +324,12 @@ impl RpcChannel {
             return Ok(permit);
         }
         let limit = self.config.limits.queued_calls;
-        let upstream = self.config.name.clone();
         let queued = QueuePosition::join(&self.queued);
         if queued.ahead >= limit {
-            return Err(McpError::TooManyCalls { upstream, waiting: limit });
+            return Err(self.error(McpErrorKind::TooManyCalls { waiting: limit }));
         }
         let place = Arc::clone(&self.permits).acquire_owned().await;
-        place.map_err(|_| McpError::Shutdown { upstream })
+        place.map_err(|_| self.error(McpErrorKind::Shutdown))
     }
 
     fn cancel(&self, id: u64) {

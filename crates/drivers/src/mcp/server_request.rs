@@ -1,7 +1,6 @@
 //! Requests that a server makes of its client: elicitation, sampling and roots.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::value::RawValue;
@@ -79,11 +78,7 @@ impl InputRequest {
     }
 }
 
-impl fmt::Debug for RequestHandler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RequestHandler")
-    }
-}
+weaver_types::opaque_debug!(RequestHandler);
 
 /// Takes the answer to one request. If it is dropped unanswered, the request fails.
 pub struct Responder {
@@ -127,11 +122,7 @@ impl Drop for Responder {
     }
 }
 
-impl fmt::Debug for Responder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Responder")
-    }
-}
+weaver_types::opaque_debug!(Responder);
 
 /// The requests of one server that wait for an answer, by id.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::config::Limits;
-use super::error::McpError;
+use super::error::{McpError, McpErrorKind};
 use super::fault::MessageFault;
 use super::inbox::{HandledMessage, Inbox};
 use super::line_reader::{Line, LineReader};
@@ -56,10 +56,9 @@ impl StdioTransport {
         redactor: Option<&Redactor>,
         inbox: Arc<Inbox>,
     ) -> Result<Self, McpError> {
-        let spawn_error = |error: SpawnError| McpError::Spawn {
-            upstream: inbox.upstream().to_owned(),
-            command: config.command.clone(),
-            reason: error.to_string(),
+        let spawn_error = |error: SpawnError| {
+            let (command, reason) = (config.command.clone(), error.to_string());
+            inbox.error(McpErrorKind::Spawn { command, reason })
         };
         #[cfg(target_os = "linux")]
         let mut tagged = config.clone();
@@ -143,14 +142,14 @@ impl StdioTransport {
         let Some(receiver) = receiver else { return Ok(None) };
         let report = receiver.await.map_err(|_| self.closed_error())?;
         report.map(Some).map_err(|error| {
-            let upstream = self.inbox.upstream().to_owned();
             if error.code() == "confine.program" {
                 let message = error.to_string();
                 let opening = format!("cannot start `{}`: ", self.command);
                 let reason = message.strip_prefix(&opening).unwrap_or(&message).to_owned();
-                return McpError::Spawn { upstream, command: self.command.clone(), reason };
+                let command = self.command.clone();
+                return self.inbox.error(McpErrorKind::Spawn { command, reason });
             }
-            McpError::Confinement { upstream, error }
+            self.inbox.error(McpErrorKind::Confinement { error })
         })
     }
 
@@ -207,11 +206,12 @@ impl StdioTransport {
     }
 
     fn closed_error(&self) -> McpError {
-        self.inbox.pending.close_reason().unwrap_or_else(|| McpError::UpstreamClosed {
-            upstream: self.inbox.upstream().to_owned(),
-            command: self.command.clone(),
-            status: "its input is closed".to_owned(),
-            stderr: self.stderr_tail.last_lines(),
+        self.inbox.pending.close_reason().unwrap_or_else(|| {
+            self.inbox.error(McpErrorKind::UpstreamClosed {
+                command: self.command.clone(),
+                status: "its input is closed".to_owned(),
+                stderr: self.stderr_tail.last_lines(),
+            })
         })
     }
 }
@@ -271,12 +271,9 @@ impl Supervisor {
         };
         tracing::debug!(target: "weaver_drivers", upstream = self.inbox.upstream(), %status, "upstream ended");
         self.inbox.open_requests.cancel_all();
-        self.inbox.pending.close(&McpError::UpstreamClosed {
-            upstream: self.inbox.upstream().to_owned(),
-            command: self.command,
-            status,
-            stderr: self.stderr_tail.last_lines(),
-        });
+        let (command, stderr) = (self.command, self.stderr_tail.last_lines());
+        let ended = McpErrorKind::UpstreamClosed { command, status, stderr };
+        self.inbox.pending.close(&self.inbox.error(ended));
         drop(writer);
     }
 
@@ -298,9 +295,6 @@ impl Supervisor {
                 return true;
             }
         };
-        if line.trim_ascii().is_empty() {
-            return true;
-        }
         match self.inbox.handle(&line) {
             HandledMessage::NotJsonRpc => self.garbage = self.garbage.saturating_add(1),
             HandledMessage::Message(answer) => {
@@ -315,10 +309,8 @@ impl Supervisor {
         if self.garbage < self.garbage_limit {
             return true;
         }
-        self.inbox.pending.close(&McpError::Garbage {
-            upstream: self.inbox.upstream().to_owned(),
-            lines: self.garbage_limit,
-        });
+        let lines = self.garbage_limit;
+        self.inbox.pending.close(&self.inbox.error(McpErrorKind::Garbage { lines }));
         false
     }
 }
@@ -340,12 +332,9 @@ async fn write_lines(
             lines.close();
             // The exit status says more, if it arrives soon.
             sleep(FINAL_OUTPUT_WAIT.saturating_mul(3)).await;
-            inbox.pending.close(&McpError::UpstreamClosed {
-                upstream: inbox.upstream().to_owned(),
-                command,
-                status: "it closed its input".to_owned(),
-                stderr: String::new(),
-            });
+            let (status, stderr) = ("it closed its input".to_owned(), String::new());
+            let ended = McpErrorKind::UpstreamClosed { command, status, stderr };
+            inbox.pending.close(&inbox.error(ended));
             return;
         }
     }

@@ -13,9 +13,10 @@ use tokio::time::sleep;
 use super::call::{CallOutcome, Reply};
 use super::call_timer::CallTimer;
 use super::client_features::ClientFeatures;
+use super::code;
 use super::config::Era;
 use super::connection::Connection;
-use super::error::{McpError, RpcError};
+use super::error::{McpError, McpErrorKind, RpcError};
 use super::fault::MessageFault;
 use super::input_required::answer_questions;
 use super::message::{RpcResult, parse_rpc_error};
@@ -142,9 +143,8 @@ impl Connection {
         let limit = context.limit;
         let followed = timer.timeout(limit, self.poll_task(task, &context)).await;
         let outcome = followed.unwrap_or_else(|| {
-            let (upstream, method) =
-                (self.channel().config.name.clone(), Method::CallTool.as_str());
-            Err(McpError::Timeout { upstream, method, after: limit })
+            let method = Method::CallTool.as_str();
+            Err(self.channel().error(McpErrorKind::Timeout { method, after: limit }))
         });
         cancel.is_finished = outcome.is_ok();
         outcome
@@ -190,7 +190,7 @@ impl Connection {
                     }
                 }
                 (Some("cancelled"), _) => {
-                    let error = RpcError::new(-32603, "the server cancelled the task");
+                    let error = RpcError::new(code::INTERNAL, "the server cancelled the task");
                     return Ok(CallOutcome::Error(error));
                 }
                 _ => return Err(self.channel().inbox.malformed(MessageFault::MissingField)),

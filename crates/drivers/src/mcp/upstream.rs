@@ -1,5 +1,7 @@
 //! An upstream server that is connected on demand, with longer pauses after repeated failures.
 
+mod confinement;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,10 +11,10 @@ use tokio::sync::watch;
 use weaver_types::{OsRandom, Random};
 
 use super::call::{CallOutcome, CallRequest};
-use super::config::{Endpoint, UpstreamConfig};
+use super::config::UpstreamConfig;
 use super::connection::Connection;
 use super::connection_preferences::{self, ConnectionPreferences};
-use super::error::McpError;
+use super::error::{McpError, McpErrorKind};
 use super::fault::HttpFault;
 use super::listing::ListedTool;
 use super::notification::LogLevel;
@@ -21,7 +23,6 @@ use super::rpc_channel::RpcChannel;
 use super::server_list::ServerList;
 use super::started_child::StartedChild;
 use super::token_bucket::TokenBucket;
-use crate::confine::{CoverRefreshError, EnforcedConfinement};
 
 /// The generation of the next connection. It is unique in the process, so that a call bound to the connection whose
 /// tools were compared never goes to another one, not even if another [`Upstream`] has replaced this one.
@@ -41,6 +42,8 @@ pub struct Upstream {
     call_bucket: TokenBucket,
     random: Arc<dyn Random>,
 }
+
+weaver_types::opaque_debug!(Upstream);
 
 #[derive(Default)]
 struct State {
@@ -88,14 +91,14 @@ impl Upstream {
     ///
     /// # Errors
     ///
-    /// [`McpError`] of the attempt, or [`McpError::Backoff`] when it is too early for one.
+    /// [`McpError`] of the attempt, or [`McpErrorKind::Backoff`] when it is too early for one.
     pub async fn connection(&self) -> Result<Arc<Connection>, McpError> {
         let mut shutdown = self.shutdown.subscribe();
         tokio::select! {
             biased;
             // Dropping the attempt kills its child.
             _ = shutdown.wait_for(|shutdown| *shutdown) => {
-                Err(McpError::Shutdown { upstream: self.config.name.clone() })
+                Err(self.error(McpErrorKind::Shutdown))
             }
             // Boxed: a handshake is long, and rarely needed.
             connected = Box::pin(self.connect_once()) => connected,
@@ -118,7 +121,7 @@ impl Upstream {
         let mut state = self.state();
         // `close` sets `shutdown` before it takes the connection, so one of the two always sees the other.
         if *self.shutdown.borrow() {
-            return Err(McpError::Shutdown { upstream: self.config.name.clone() });
+            return Err(self.error(McpErrorKind::Shutdown));
         }
         match connected {
             Ok(connection) => {
@@ -157,9 +160,8 @@ impl Upstream {
         }
         match state.backoff.remaining_pause() {
             Some(retry_in) => {
-                let (upstream, last) =
-                    (self.config.name.clone(), state.backoff.last_failure_code());
-                Err(McpError::Backoff { upstream, retry_in, last })
+                let last = state.backoff.last_failure_code();
+                Err(self.error(McpErrorKind::Backoff { retry_in, last }))
             }
             None => Ok(()),
         }
@@ -248,7 +250,7 @@ impl Upstream {
         self.state().preferences.subscribed.insert(uri.to_owned());
         let connection = connection?;
         let outcome = connection.subscribe(uri).await;
-        if matches!(outcome, Err(McpError::Refused { .. })) {
+        if outcome.as_ref().is_err_and(McpError::is_refusal) {
             self.state().preferences.subscribed.remove(uri);
         }
         outcome
@@ -307,48 +309,6 @@ impl Upstream {
         self.live_connection().is_none_or(|live| live.tools_stale() || !live.tools_listed())
     }
 
-    /// The confinement of the child, after any attempt in progress; `None` if there is no confined child.
-    pub async fn enforced(&self) -> Option<EnforcedConfinement> {
-        let _nobody_connects = self.connecting.lock().await;
-        let state = self.state();
-        state.connection.as_ref().and_then(|live| live.enforced().cloned())
-    }
-
-    /// Denies these files too from now on, and keeps those that were replaced or created since the child was started
-    /// from it without ending it, also before it has answered for the first time.
-    ///
-    /// # Errors
-    ///
-    /// [`CoverRefreshError`], if the child may still reach such a file: it must be ended.
-    pub async fn cover_replaced_files(
-        &self,
-        denied: &BTreeSet<PathBuf>,
-    ) -> Result<(), CoverRefreshError> {
-        let (child, config) = {
-            let mut state = self.state();
-            state.denied.extend(denied.iter().cloned());
-            (state.child.clone(), self.current_config(&state))
-        };
-        match child.zip(config.confinement().cloned()) {
-            Some((child, confined)) => child.cover_replaced_files(confined).await,
-            None => Ok(()),
-        }
-    }
-
-    /// The configuration of the next connection: with all files that are denied by now.
-    fn current_config(&self, state: &State) -> Arc<UpstreamConfig> {
-        let confined = self.config.confinement().cloned();
-        let Some(mut confined) = confined.filter(|_| !state.denied.is_empty()) else {
-            return Arc::clone(&self.config);
-        };
-        confined.confinement.denied.extend(state.denied.iter().cloned());
-        let mut config = UpstreamConfig::clone(&self.config);
-        if let Endpoint::Stdio(stdio) = &mut config.endpoint {
-            stdio.confinement = Some(confined);
-        }
-        Arc::new(config)
-    }
-
     /// How many requests wait for an answer.
     #[must_use]
     pub fn in_flight(&self) -> usize {
@@ -387,18 +347,21 @@ impl Upstream {
     /// Takes a token from the per-second limit of calls.
     fn check_rate(&self) -> Result<(), McpError> {
         let Some(limit) = self.config.limits.calls_per_second else { return Ok(()) };
-        self.call_bucket.try_take(limit).map_err(|retry_in| McpError::CallsPerSecond {
-            upstream: self.config.name.clone(),
-            limit: limit.get(),
-            retry_in,
+        self.call_bucket.try_take(limit).map_err(|retry_in| {
+            self.error(McpErrorKind::CallsPerSecond { limit: limit.get(), retry_in })
         })
+    }
+
+    fn error(&self, kind: McpErrorKind) -> McpError {
+        kind.at(&self.config.name)
     }
 
     /// Discards a connection whose HTTP session the server no longer knows. This is not a failure.
     fn drop_lost_session(&self, connection: &Arc<Connection>, error: Option<&McpError>) -> bool {
-        let Some(error @ McpError::Http { fault: HttpFault::SessionGone, .. }) = error else {
-            return false;
+        let is_lost = |error: &&McpError| {
+            matches!(error.kind, McpErrorKind::Http { fault: HttpFault::SessionGone })
         };
+        let Some(error) = error.filter(is_lost) else { return false };
         connection.retire(error);
         let mut state = self.state();
         if state.connection.as_ref().is_some_and(|live| Arc::ptr_eq(live, connection)) {

@@ -1,6 +1,5 @@
 //! Bounded requests for documents and tokens, without redirects and only to allowed addresses.
 
-use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE,
 };
-use reqwest::{Client, RequestBuilder, Response, Url};
+use reqwest::{Client, RequestBuilder, Url};
 use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 use zeroize::Zeroizing;
@@ -18,7 +17,10 @@ use super::challenge::Challenge;
 use super::dpop::{LastNonce, PROOF_HEADER};
 use super::error::OAuthError;
 use crate::http::client::{self, GuardedResolver};
-use crate::http::{CertificateAuthority, Secret, TlsFault, system_host_lookup};
+use crate::http::{
+    BodyError, CertificateAuthority, Secret, TlsFault, ip_literal, is_loopback,
+    is_metadata_service, is_public, read_body, system_host_lookup,
+};
 
 /// The largest document.
 const MAX_DOCUMENT_BYTES: usize = 512 * 1024;
@@ -190,8 +192,13 @@ impl OAuthHttpClient {
             }
             let has_new_nonce = nonce.is_some_and(|last| last.update_from(response.headers()));
             let (status, max_age) = (response.status().as_u16(), max_age(response.headers()));
-            let body =
-                read_body(&mut response).await.map_err(|error| failed(&error.to_string()))?;
+            let mut body = Zeroizing::default();
+            read_body(&mut response, MAX_DOCUMENT_BYTES, &mut body).await.map_err(|error| {
+                failed(match error {
+                    BodyError::Broken => "the answer broke off",
+                    BodyError::TooLong => "the answer is larger than 512 KiB",
+                })
+            })?;
             // A duplicate key would be ambiguous, so such a body does not count as JSON.
             let value = canonical::parse(&body, Profile::Foreign).unwrap_or_default();
             Ok(JsonResponse { status, value, max_age, has_new_nonce })
@@ -218,11 +225,11 @@ impl OAuthHttpClient {
         }
         match url.scheme() {
             "https" => {}
-            "http" if crate::http::is_loopback(&url) => {}
+            "http" if is_loopback(&url) => {}
             _ => return Err(refused("it is not https")),
         }
         match (ip_literal(&url), self.allowed_addresses) {
-            (Some(address), _) if crate::http::is_metadata_service(address) => {
+            (Some(address), _) if is_metadata_service(address) => {
                 Err(refused("it leads to a metadata service"))
             }
             (Some(address), AllowedAddresses::Public) if !is_public(address) => {
@@ -247,7 +254,7 @@ impl OAuthHttpClient {
 
 /// The addresses that a server's metadata may lead to: public ones if the server itself is public.
 pub(super) async fn allowed_addresses_for(server: &Url) -> AllowedAddresses {
-    if crate::http::is_loopback(server) {
+    if is_loopback(server) {
         return AllowedAddresses::Anywhere;
     }
     if let Some(address) = ip_literal(server) {
@@ -268,16 +275,6 @@ pub(super) async fn allowed_addresses_for(server: &Url) -> AllowedAddresses {
     }
 }
 
-fn is_public(address: IpAddr) -> bool {
-    crate::http::is_public(address)
-}
-
-fn ip_literal(url: &Url) -> Option<IpAddr> {
-    let host = url.host_str()?;
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    bare.parse().ok()
-}
-
 /// How long `Cache-Control` allows a response to be cached.
 fn max_age(headers: &HeaderMap) -> Option<Duration> {
     let cache_control = headers.get(CACHE_CONTROL)?.to_str().ok()?;
@@ -293,26 +290,6 @@ fn max_age(headers: &HeaderMap) -> Option<Duration> {
 fn connection_problem(error: &reqwest::Error) -> String {
     let fault = error.is_connect().then(|| TlsFault::find(error)).flatten();
     fault.map_or_else(|| "nobody answers there".to_owned(), |fault| fault.to_string())
-}
-
-/// Why the body of a response could not be read.
-#[derive(Debug, Clone, Copy, thiserror::Error)]
-enum BodyError {
-    #[error("the answer broke off")]
-    Broken,
-    #[error("the answer is larger than 512 KiB")]
-    TooLarge,
-}
-
-async fn read_body(response: &mut Response) -> Result<Zeroizing<Vec<u8>>, BodyError> {
-    let mut body = Zeroizing::new(Vec::new());
-    while let Some(chunk) = response.chunk().await.map_err(|_| BodyError::Broken)? {
-        if body.len().saturating_add(chunk.len()) > MAX_DOCUMENT_BYTES {
-            return Err(BodyError::TooLarge);
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
 }
 
 /// A form, URL-encoded.

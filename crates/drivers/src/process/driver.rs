@@ -32,6 +32,8 @@ pub struct ProcessDriver {
     runtime: Handle,
 }
 
+weaver_types::opaque_debug!(ProcessDriver);
+
 /// The result of a program that has exited.
 struct ProgramExit<T> {
     status: ExitStatus,

@@ -18,7 +18,7 @@ use weaver_drivers::confine::{
     Launcher, NetworkAccess, Protection, ResourceLimits,
 };
 use weaver_drivers::mcp::{
-    ChildConfinement, Connection, Endpoint, McpError, StdioConfig, UpstreamConfig,
+    ChildConfinement, Connection, Endpoint, McpError, McpErrorKind, StdioConfig, UpstreamConfig,
 };
 
 use crate::support::{complete, config, connect, connect_with};
@@ -92,7 +92,7 @@ async fn connected(confinement: Confinement) -> Option<Connection> {
             );
             Some(connection)
         }
-        Err(McpError::Confinement { error, .. }) => {
+        Err(McpError { kind: McpErrorKind::Confinement { error }, .. }) => {
             println!("this system cannot confine, and nothing was started: {error}");
             assert_eq!(error.code(), "confine.lacking");
             assert_eq!(launcher().probe(&confinement).unwrap_err().code(), "confine.lacking");

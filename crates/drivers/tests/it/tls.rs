@@ -15,7 +15,9 @@ use tokio_rustls::rustls::{ServerConfig, crypto::ring, version};
 use weaver_drivers::http::{
     Access, CertificateAuthority, HostLookup, HttpDriver, Method, Operation,
 };
-use weaver_drivers::mcp::{Endpoint, HttpConfig, HttpFault, McpError, Upstream, UpstreamConfig};
+use weaver_drivers::mcp::{
+    Endpoint, HttpConfig, HttpFault, McpErrorKind, Upstream, UpstreamConfig,
+};
 use weaver_drivers::oauth::{AllowedAddresses, OAuthHttpClient};
 
 use crate::kernel::through_kernel;
@@ -164,7 +166,7 @@ fn a_server_and_an_authorization_server_name_what_is_wrong_with_their_certificat
         for text in [listed.to_string(), document.to_string()] {
             assert!(text.contains(problem), "{problem}: {text}");
         }
-        let fault = matches!(listed, McpError::Http { fault: HttpFault::Tls(_), .. });
+        let fault = matches!(listed.kind, McpErrorKind::Http { fault: HttpFault::Tls(_) });
         assert!(fault, "{listed:?}");
     }
     // What does not speak TLS, and nobody at all.

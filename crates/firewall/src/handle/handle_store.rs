@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use weaver_types::ledger::{
-    BlobReference, BlobStore, Ledger, LedgerError, MAX_PAGE, Namespace, Record, RecordKey,
+    BlobReference, BlobStore, Ledger, LedgerError, Namespace, Record, RecordKey,
 };
 use weaver_types::{Handle, HandleId, Random, RawResult, Tenant, Timestamp};
 
@@ -47,12 +47,9 @@ impl HandleStore {
         seal: Option<HandleEncryptionKey>,
     ) -> Result<Self, HandleError> {
         let mut records = Vec::new();
-        let mut after: Option<String> = None;
-        loop {
-            let page = ledger.list(tenant, Namespace::Handle, after.as_deref(), MAX_PAGE)?;
-            let Some((last, _)) = page.last() else { break };
-            after = Some(last.clone());
-            records.extend(page.into_iter().filter_map(|(id, record)| parse_record(&id, &record)));
+        for found in ledger.all_records(tenant, Namespace::Handle) {
+            let (id, record) = found?;
+            records.extend(parse_record(&id, &record));
         }
         records.sort_by(|a, b| {
             let age = |record: &HandleRecord| record.handle.created_at;

@@ -19,7 +19,7 @@ use super::rule::{MAX_REACH, Rule};
 use super::rule_file::RuleFileError;
 use super::scan_window::ScanWindow;
 use super::scanner::{ScanHit, ScanRule, Scanner};
-use super::token_run;
+use super::text_cache::TextCache;
 use super::work_meter;
 use super::{Lookalikes, RunMasks};
 use crate::injection;
@@ -246,7 +246,7 @@ impl<'e> ActiveRules<'e> {
     ) {
         let text = window.text;
         work_meter::add_bytes(text.len());
-        let mut runs = token_run::TextCache::default();
+        let mut runs = TextCache::default();
         self.engine.anchors.for_each_match(text.as_bytes(), |at, literal| {
             for rule in self.engine.rules_by_anchor.get(literal).into_iter().flatten() {
                 let anchor = AnchorHit { at, rule: *rule };
@@ -269,17 +269,12 @@ impl<'e> ActiveRules<'e> {
         anchors: impl Iterator<Item = AnchorHit>,
         found: &mut Vec<Detection>,
     ) {
-        let mut runs = token_run::TextCache::default();
+        let mut runs = TextCache::default();
         found.extend(anchors.filter_map(|anchor| self.verify(window.text, anchor, &mut runs)));
         self.run_scanners(window, found);
     }
 
-    fn verify(
-        &self,
-        text: &str,
-        anchor: AnchorHit,
-        runs: &mut token_run::TextCache,
-    ) -> Option<Detection> {
+    fn verify(&self, text: &str, anchor: AnchorHit, runs: &mut TextCache) -> Option<Detection> {
         let range = self.engine.rules.get(anchor.rule)?.verify(text, anchor.at, runs)?;
         self.is_masked(anchor.rule).then_some(Detection { range, rule: anchor.rule })
     }

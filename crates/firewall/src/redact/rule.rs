@@ -8,7 +8,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use weaver_types::ValueFamily;
 
 use super::checksum;
-use super::token_run;
+use super::text_cache::TextCache;
 use super::validators::Validator;
 use super::work_meter;
 
@@ -76,7 +76,7 @@ impl Rule {
         &self,
         text: &str,
         at: usize,
-        cache: &mut token_run::TextCache,
+        cache: &mut TextCache,
     ) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
         if self.boundary && at.checked_sub(1).and_then(|i| bytes.get(i)).is_some_and(is_word_byte) {
@@ -308,7 +308,7 @@ mod tests {
         let rule = rule_file::parse_rules(file).unwrap().remove(0);
         let found = |text: &str| {
             let at = text.find(" is it").unwrap();
-            rule.verify(text, at, &mut token_run::TextCache::default())
+            rule.verify(text, at, &mut TextCache::default())
         };
         assert_eq!(found("a 123 is it"), Some(2..5));
         assert_eq!(found("123 is it"), Some(0..3));

@@ -25,7 +25,7 @@ pub(crate) use secret_name::SecretKind;
 use super::covered_ranges::CoveredRanges;
 use super::scan_window::ScanWindow;
 use super::scanner::{ScanHit, ScanRule, Scanner};
-use super::token_run;
+use super::text_cache::TextCache;
 
 /// A hit depends on at most this many bytes before and after it.
 #[cfg(test)]
@@ -361,7 +361,7 @@ fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
     let mut named = CoveredRanges::default();
     named.add(hits.iter().map(|hit| hit.range.clone()));
     keyword_proximity::scan(window, &named, hits);
-    let mut runs = token_run::TextCache::default();
+    let mut runs = TextCache::default();
     for hit in hits.iter_mut().filter(|hit| hit.range.len() >= MAX_VALUE_BYTES) {
         hit.range.end =
             hit.range.end.max(runs.run_end(window.text, hit.range.end.saturating_sub(1)));

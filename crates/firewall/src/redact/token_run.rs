@@ -1,23 +1,9 @@
 //! Token runs: maximal sequences of bytes that keys, tokens and encoded data consist of.
 
-use std::ops::Range;
-
-use super::work_meter;
-
 /// True for a byte of a token run.
 pub(crate) const fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-' | b'.' | b'~' | b'%')
-}
-
-/// True for a digit, or a sign that makes a word a password. The patterns of the rules that need one
-/// name the same bytes.
-const fn is_password_sign(byte: u8) -> bool {
-    byte.is_ascii_digit()
-        || matches!(
-            byte,
-            b'!' | b'#' | b'$' | b'%' | b'&' | b'*' | b'+' | b'@' | b'^' | b'~' | b'?'
-        )
 }
 
 /// Where the run that begins at `from` ends; `from` itself if no run begins there.
@@ -29,35 +15,4 @@ pub(crate) fn run_end(text: &str, from: usize) -> usize {
 /// The length of the run at the end of the text.
 pub(crate) fn trailing_run_len(text: &str) -> usize {
     text.bytes().rev().take_while(|b| is_token_byte(*b)).count()
-}
-
-/// Caches what is asked again and again of one text, so that it is scanned once for all of it.
-#[derive(Debug, Default)]
-pub(crate) struct TextCache {
-    /// The last run.
-    run: Range<usize>,
-    /// A stretch without a password sign, up to the next one or the end of the text.
-    signless: Range<usize>,
-}
-
-impl TextCache {
-    /// Where the run around `at` ends.
-    pub(crate) fn run_end(&mut self, text: &str, at: usize) -> usize {
-        if !self.run.contains(&at) {
-            self.run = at..run_end(text, at);
-            work_meter::add_bytes(self.run.len());
-        }
-        self.run.end
-    }
-
-    /// Whether there is a digit or a sign as passwords have them from `at` on, before `end`.
-    pub(crate) fn has_password_sign(&mut self, bytes: &[u8], at: usize, end: usize) -> bool {
-        if !(self.signless.start..=self.signless.end).contains(&at) || self.signless.is_empty() {
-            let rest = bytes.get(at..).unwrap_or_default();
-            let length = rest.iter().position(|byte| is_password_sign(*byte));
-            self.signless = at..at + length.unwrap_or(rest.len());
-            work_meter::add_bytes(self.signless.len());
-        }
-        self.signless.end < end
-    }
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use weaver_types::JsonPointer;
 
 use crate::redact::field_names::FieldNameClassifier;
 use crate::redact::value::FieldName;
@@ -289,7 +290,7 @@ impl StringCollector<'_> {
 /// Appends one step to a JSON pointer.
 fn push_pointer_step(path: &mut String, name: &str) {
     path.push('/');
-    path.push_str(&name.replace('~', "~0").replace('/', "~1"));
+    path.push_str(&JsonPointer::escape_step(name));
 }
 
 #[cfg(test)]

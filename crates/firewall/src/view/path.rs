@@ -1,6 +1,8 @@
 //! Paths into JSON: `orders[0].lines[].price`, `$.orders[10:20]`, `["a.b"]`. Other forms that models
 //! write are read too: JSON Pointer (`/orders/0`), and numbers as names (`orders.0`).
 
+use weaver_types::JsonPointer;
+
 use crate::error::HandleError;
 use crate::query::query_error;
 
@@ -68,7 +70,7 @@ pub(crate) fn parse(path: &str) -> Result<Vec<PathStep>, HandleError> {
 
 /// Parses a JSON Pointer (RFC 6901) without its first slash.
 fn parse_pointer(pointer: &str) -> Result<Vec<PathStep>, HandleError> {
-    let names = pointer.split('/').map(|name| name.replace("~1", "/").replace("~0", "~"));
+    let names = pointer.split('/').map(JsonPointer::unescape_step);
     let steps: Vec<PathStep> = names.take(MAX_STEPS + 1).map(PathStep::Key).collect();
     match steps.len() > MAX_STEPS {
         true => Err(query_error(format!("`path` has more than {MAX_STEPS} steps"))),

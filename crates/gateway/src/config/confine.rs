@@ -11,8 +11,7 @@ use weaver_drivers::confine::{
 };
 use weaver_policy::DocumentFinding;
 
-use super::expansion::ExpansionContext;
-use super::interpolate::expand;
+use super::expansion::{ExpansionContext, expand_nonempty};
 use super::node::Node;
 use super::{
     CheckpointTarget, Config, SecretSource, ToolImplementation, TransportSettings, memory,
@@ -95,20 +94,12 @@ fn paths(
     context: &ExpansionContext<'_>,
     findings: &mut Vec<DocumentFinding>,
 ) -> BTreeSet<PathBuf> {
-    let mut read = BTreeSet::new();
-    for item in node.list() {
-        let Some(text) = item.text() else { continue };
-        match expand(text, context.lookup) {
-            Ok(path) if path.trim().is_empty() || path.contains('\0') => {
-                findings.push(item.finding("config.path", "not a valid path", "write a path"));
-            }
-            Ok(path) => drop(read.insert(context.base.join(path))),
-            Err((message, remedy)) => {
-                findings.push(item.finding("config.variable", message, remedy))
-            }
-        }
-    }
-    read
+    let refusal = ("not a valid path", "write a path");
+    let items = node.list().iter();
+    items
+        .filter_map(|item| expand_nonempty(item, context, refusal, findings))
+        .map(|path| context.base.join(path))
+        .collect()
 }
 
 impl Config {

@@ -45,6 +45,26 @@ pub(super) fn expand_text(
     }
 }
 
+/// A text with its references expanded; one that is blank or holds a NUL character is `problem`.
+pub(super) fn expand_nonempty(
+    node: &Node,
+    context: &ExpansionContext<'_>,
+    (problem, remedy): (&str, &str),
+    findings: &mut Vec<DocumentFinding>,
+) -> Option<String> {
+    match expand(node.text()?, context.lookup) {
+        Ok(text) if text.trim().is_empty() || text.contains('\0') => {
+            findings.push(node.finding("config.path", problem, remedy));
+            None
+        }
+        Ok(text) => Some(text),
+        Err((message, remedy)) => {
+            findings.push(node.finding("config.variable", message, remedy));
+            None
+        }
+    }
+}
+
 /// The texts of a list with their references expanded.
 pub(super) fn expand_list(
     node: Option<&Node>,

@@ -10,7 +10,7 @@ use weaver_trace_store::retention::{MIN_AGE, Retention, RetentionRule};
 use weaver_types::{EventKind, PrincipalId};
 
 use super::credential;
-use super::expansion::ExpansionContext;
+use super::expansion::{self, ExpansionContext};
 use super::node::{Node, excerpt};
 use super::tool::SecretSource;
 
@@ -150,18 +150,8 @@ fn expand_nonempty(
     context: &ExpansionContext<'_>,
     findings: &mut Vec<DocumentFinding>,
 ) -> Option<String> {
-    let found = node.text()?;
-    match super::interpolate::expand(found, context.lookup) {
-        Ok(text) if text.trim().is_empty() || text.contains('\0') => {
-            findings.push(node.finding("config.path", "this names nothing", "write a name"));
-            None
-        }
-        Ok(text) => Some(text),
-        Err((message, remedy)) => {
-            findings.push(node.finding("config.variable", message, remedy));
-            None
-        }
-    }
+    let refusal = ("this names nothing", "write a name");
+    expansion::expand_nonempty(node, context, refusal, findings)
 }
 
 fn read_path(

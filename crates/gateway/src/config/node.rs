@@ -17,7 +17,7 @@ const MAX_SHOWN: usize = 80;
 
 /// A text for a message: escaped and truncated.
 pub(super) fn excerpt(text: &str) -> String {
-    escape::line(escape::truncate(text, MAX_SHOWN)).into_owned()
+    escape::excerpt(text, MAX_SHOWN)
 }
 
 /// The value of a node.

@@ -103,9 +103,9 @@ fn digest_settings(path: &str, value: &Value, out: &mut BTreeMap<String, [u8; 32
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                let name = escape::line(escape::truncate(name, 80));
+                let name = escape::excerpt(name, 80);
                 let path = match path.is_empty() {
-                    true => name.into_owned(),
+                    true => name,
                     false => format!("{path}.{name}"),
                 };
                 digest_settings(&path, value, out);

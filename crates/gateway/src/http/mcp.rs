@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 use serde_json::Value;
+use weaver_drivers::mcp::{LEGACY_VERSIONS, MODERN_VERSION};
 
 use super::HttpGateway;
 use super::caller::Caller;
@@ -27,9 +28,6 @@ use crate::serve::{ClientMessage, ResponseStreaming};
 const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT_ID_HEADER: HeaderName = HeaderName::from_static("last-event-id");
-const SUPPORTED_VERSIONS: [&str; 5] =
-    ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-pub(super) const MODERN_VERSION: &str = "2026-07-28";
 
 /// The first protocol revision whose clients accept events without data.
 const FIRST_PRIMED_VERSION: &str = "2025-11-25";
@@ -257,7 +255,9 @@ struct ProtocolVersionError;
 
 fn check_headers(headers: &HeaderMap) -> Result<(), ProtocolVersionError> {
     match headers.get(VERSION_HEADER).map(|version| version.to_str().unwrap_or_default()) {
-        Some(version) if !SUPPORTED_VERSIONS.contains(&version) => Err(ProtocolVersionError),
+        Some(version) if version != MODERN_VERSION && !LEGACY_VERSIONS.contains(&version) => {
+            Err(ProtocolVersionError)
+        }
         _ => Ok(()),
     }
 }

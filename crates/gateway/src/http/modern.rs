@@ -4,9 +4,8 @@
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Map, Value, json};
-use weaver_drivers::mcp::decode_header_text;
+use weaver_drivers::mcp::{MODERN_VERSION, decode_header_text};
 
-use super::mcp::MODERN_VERSION;
 use super::sessions::HttpSession;
 use crate::serve::code;
 

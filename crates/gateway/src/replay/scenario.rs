@@ -38,14 +38,6 @@ pub struct Step {
     /// wanted.
     #[serde(default = "yes")]
     pub release: bool,
-    /// Whether the output contains text by third parties. It is for scoring; the gate never sees
-    /// it.
-    #[serde(default)]
-    #[expect(
-        dead_code,
-        reason = "read so that its form is checked; taint comes from the contracts"
-    )]
-    untrusted: bool,
 }
 
 fn yes() -> bool {
@@ -101,7 +93,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_passed_over_and_what_is_missing_is_said() {
-        let line = br#"{"id":"a","prompt":"p","suite":"x","steps":[{"tool":"t","args":{"a":1},"output":"o","untrusted":true}]}"#;
+        let line = br#"{"id":"a","prompt":"p","suite":"x","steps":[{"tool":"t","args":{"a":1},"output":"o","other":true}]}"#;
         let scenario = Scenario::parse(line).unwrap();
         assert_eq!((scenario.steps.len(), scenario.steps[0].release), (1, true));
         for (line, problem) in [

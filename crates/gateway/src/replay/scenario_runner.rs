@@ -191,16 +191,17 @@ impl<'a> ScenarioRunner<'a> {
 
     /// Decides on a step, releases it if it may be, and lets the scenario go on with the recorded
     /// result.
-    pub fn run_step(&self, number: usize, step: &'a Step) -> StepResult<'a> {
-        let id = &self.scenario.id;
-        let capability = CapabilityId::parse(&step.tool).ok();
+    ///
+    /// # Errors
+    /// [`ReplayError::Name`], as for [`ScenarioRunner::open`].
+    pub fn run_step(&self, number: usize, step: &'a Step) -> Result<StepResult<'a>, ReplayError> {
+        let capability = CapabilityId::parse(&step.tool)?;
         let arguments = Value::Object(step.args.clone().unwrap_or_default());
-        let sink = capability.as_ref().map_or(SinkKind::Destructive, |id| self.sink_of(id));
+        let sink = self.sink_of(&capability);
         if let Ok(mut next_result) = self.next_result.lock() {
             *next_result = Some(recorded_result(step));
         }
-        let request = capability.map(|id| self.request(id));
-        let Some(request) = request else { return invalid_name_result(id, number, step) };
+        let request = self.request(capability);
         let before = self.ledger.head().map_or(0, |head| head.size);
         let (invocation, micros) = self.decide_and_invoke(&request, &arguments);
         let (verdict, decision) = (invocation.decision.verdict(), &invocation.decision);
@@ -211,8 +212,8 @@ impl<'a> ScenarioRunner<'a> {
             (Verdict::Allow, _) => self.standing_approval_since(before),
             _ => None,
         };
-        StepResult {
-            id,
+        Ok(StepResult {
+            id: &self.scenario.id,
             step: number,
             tool: &step.tool,
             verdict,
@@ -223,7 +224,7 @@ impl<'a> ScenarioRunner<'a> {
             call: invocation.call.to_string(),
             released_by,
             micros: Some(micros),
-        }
+        })
     }
 
     /// Grants (timed) and invokes the call. The user's words are taken in before, as a host would
@@ -370,21 +371,4 @@ fn new_run(clock: &dyn Clock, random: &dyn Random) -> Result<RunContext, ReplayE
 
 fn obstacle_json(check: &CheckResult) -> Value {
     json!({ "check": check.check, "reason": check.reason, "detail": check.detail })
-}
-
-/// The result for a tool whose name is invalid; [`ScenarioRunner::open`] refuses such a scenario before.
-fn invalid_name_result<'s>(id: &'s Value, step: usize, recorded: &'s Step) -> StepResult<'s> {
-    StepResult {
-        id,
-        step,
-        tool: &recorded.tool,
-        verdict: Verdict::Deny,
-        reason: weaver_types::ReasonCode::NotFound,
-        detail: "no capability can have this name".to_owned(),
-        reasons: Vec::new(),
-        sink: SinkKind::Destructive,
-        call: String::new(),
-        released_by: None,
-        micros: None,
-    }
 }

@@ -127,7 +127,7 @@ fn resource_uri(client: &Client, call: &CallRequest<'_>) -> Option<String> {
     }
     let uri = call.arguments.get("uri")?.as_str()?;
     let masked = client.gateway.kernel.firewall().redact_text(uri).text;
-    Some(escape::line(escape::truncate(&masked, MAX_URI_CHARS)).into_owned())
+    Some(escape::excerpt(&masked, MAX_URI_CHARS))
 }
 
 async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutcome, ServeError> {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
-use weaver_drivers::mcp::LogLevel;
+use weaver_drivers::mcp::{LEGACY_VERSION, LEGACY_VERSIONS, LogLevel, MODERN_VERSION};
 
 use super::call::CallOptions;
 use super::client::Client;
@@ -22,12 +22,8 @@ use super::{
 use crate::config::{ExecuteTools, ToolListMode};
 use crate::telemetry::RequestOrigin;
 
-/// The protocol versions that open a session with `initialize`, newest first.
-const LEGACY_VERSIONS: [&str; 4] = [TASKS_VERSION, "2025-06-18", "2025-03-26", "2024-11-05"];
-/// The newest of them, and the only one in which a client asks for tasks.
-const TASKS_VERSION: &str = "2025-11-25";
-/// The version whose requests are self-contained.
-const MODERN_VERSION: &str = "2026-07-28";
+/// The only version of the legacy era in which a client asks for tasks.
+const TASKS_VERSION: &str = LEGACY_VERSION;
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 /// The `_meta` key under which a modern request asks for log messages.
 const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";

@@ -90,7 +90,7 @@ pub(crate) async fn check_missing_capability(
     let firewall = client.firewall().await;
     // Truncated after masking: the beginning of a cut secret would no longer match its rule.
     let masked = firewall.redact_text(&refusal.message).text;
-    let message = escape::line(escape::truncate(&masked, MAX_MESSAGE_CHARS)).into_owned();
+    let message = escape::excerpt(&masked, MAX_MESSAGE_CHARS);
     let required = refusal.data.as_ref().and_then(|data| data.get("requiredCapabilities"));
     let error = RpcError::new(code::MISSING_CAPABILITY, message);
     Err(match required {

@@ -6,24 +6,11 @@ use weaver_types::canonical::{self, Profile};
 
 /// JSON-RPC error codes.
 pub(crate) mod code {
-    pub(crate) const PARSE_ERROR: i64 = -32700;
-    pub(crate) const INVALID_REQUEST: i64 = -32600;
-    pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
-    pub(crate) const INVALID_PARAMS: i64 = -32602;
-    pub(crate) const INTERNAL: i64 = -32603;
-    /// There is no such session (Streamable HTTP).
-    pub(crate) const UNKNOWN_SESSION: i64 = -32001;
-    /// An unknown resource (legacy era; the modern one uses [`INVALID_PARAMS`]).
-    pub(crate) const RESOURCE_NOT_FOUND: i64 = -32002;
+    pub(crate) use weaver_drivers::mcp::code::*;
+
     /// The policy refused the call, or it failed: `data` has the verdict, the reason and the
     /// message. The number is from the range that JSON-RPC leaves to implementations.
     pub(crate) const REFUSED: i64 = -32010;
-    /// A header contradicts the body (2026-07-28).
-    pub(crate) const HEADER_MISMATCH: i64 = -32020;
-    /// The client lacks a capability that the request needs (2026-07-28).
-    pub(crate) const MISSING_CAPABILITY: i64 = -32021;
-    /// The protocol version of the request is not supported (2026-07-28).
-    pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 }
 
 /// What a call is told that the end of the gateway cut off.
@@ -253,7 +240,7 @@ pub(crate) fn notification_with(method: &str, params: Value) -> Vec<u8> {
 
 /// An untrusted text as quoted in a message: escaped and shortened.
 pub(crate) fn excerpt(text: &str) -> String {
-    weaver_text::escape::line(weaver_text::escape::truncate(text, 80)).into_owned()
+    weaver_text::escape::excerpt(text, 80)
 }
 
 fn line(message: &Value) -> Vec<u8> {

@@ -197,7 +197,7 @@ async fn forward_log(client: &Client, message: &LogMessage) {
     let (masked, _) = firewall.redact_value(data);
     let logger = logger.as_ref().map(|logger| {
         let logger = firewall.redact_text(logger).text;
-        escape::line(escape::truncate(&logger, MAX_LOGGER_CHARS)).into_owned()
+        escape::excerpt(&logger, MAX_LOGGER_CHARS)
     });
     let logger = logger.map_or_else(|| server.to_string(), |logger| format!("{server}/{logger}"));
     let params =

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weaver_agent_kernel::{Caller, Kernel, RunEndReason};
-use weaver_types::ledger::{Batch, Durability, MAX_PAGE, Namespace, Record, RecordKey};
+use weaver_types::ledger::{Batch, Durability, Namespace, RecordKey};
 use weaver_types::{Principal, RunId};
 
 use super::client_process::{ClientKey, ProcessTable};
@@ -195,17 +195,10 @@ impl Runs {
     /// All readable records of current runs, with their ids.
     fn stored_runs(&self, kernel: &Kernel) -> Result<Vec<(String, CurrentRun)>, ServeError> {
         let mut all = Vec::new();
-        let mut after: Option<String> = None;
-        loop {
-            let tenant = &self.config_principal.tenant;
-            let page =
-                kernel.ledger().list(tenant, Namespace::CurrentRun, after.as_deref(), MAX_PAGE)?;
-            let Some((last, _)) = page.last() else { break };
-            after = Some(last.clone());
-            let read = |(id, record): (String, Record)| {
-                CurrentRun::from_bytes(&record.value).ok().map(|stored| (id, stored))
-            };
-            all.extend(page.into_iter().filter_map(read));
+        let tenant = &self.config_principal.tenant;
+        for found in kernel.ledger().all_records(tenant, Namespace::CurrentRun) {
+            let (id, record) = found?;
+            all.extend(CurrentRun::from_bytes(&record.value).ok().map(|stored| (id, stored)));
         }
         Ok(all)
     }

@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
-use weaver_drivers::mcp::{Connection, ListedItem, McpError, ServerList};
+use weaver_drivers::mcp::{Connection, ListedItem, McpError, McpErrorKind, ServerList};
 use weaver_types::formats::{ToolFormat, draft_from_tool, upstream_digest};
 use weaver_types::{Capability, CapabilityDraft, CapabilityId};
 
@@ -132,7 +132,9 @@ impl ServerFeatures {
             match connection.list(fetch_list).await {
                 Ok(items) => (items, None),
                 // Many servers have resources but do not implement templates.
-                Err(McpError::Refused { error, .. }) if error.code == code::METHOD_NOT_FOUND => {
+                Err(McpError { kind: McpErrorKind::Refused { error, .. }, .. })
+                    if error.code == code::METHOD_NOT_FOUND =>
+                {
                     (Vec::new(), None)
                 }
                 Err(error) => {

@@ -8,12 +8,12 @@ use tokio::sync::mpsc::WeakSender;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use weaver_drivers::mcp::{Line, LineReader};
 
 use super::client::Client;
 use super::dispatch::Session;
 use super::error::ServeError;
-use super::lines::Outbox;
-use super::lines::{self, Line};
+use super::lines::{self, MAX_LINE_BYTES, Outbox};
 use super::message;
 use super::notice_forwarder::NoticeForwarder;
 use super::requests::{Requests, ResponseStreaming};
@@ -66,18 +66,19 @@ impl StreamSession {
         reader: impl AsyncRead + Unpin,
         stopped: &CancellationToken,
     ) -> Result<(), ServeError> {
-        let mut reader = BufReader::with_capacity(64 * 1024, reader);
+        let reader = BufReader::with_capacity(64 * 1024, reader);
+        let mut lines = LineReader::new(reader, MAX_LINE_BYTES);
         loop {
             let line = tokio::select! {
                 biased;
                 () = stopped.cancelled() => return Ok(()),
-                line = lines::read(&mut reader) => line,
+                line = lines.next() => line,
             };
             match line {
                 Ok(Some(Line::Complete(line))) => {
                     self.requests.take(&line, &self.outbox, ResponseStreaming::Streamed).await;
                 }
-                Ok(Some(Line::TooLong)) => self.requests.refuse_too_long(&self.outbox).await,
+                Ok(Some(Line::Oversize(_))) => self.requests.refuse_too_long(&self.outbox).await,
                 Ok(None) => return Ok(()),
                 Err(error) => return Err(ServeError::Pipe { problem: error.to_string() }),
             }

@@ -53,7 +53,7 @@ pub enum ProposalError {
 
 impl ProposalError {
     pub(crate) fn prompt_name(name: &str) -> Self {
-        Self::Prompt { shown: escape::line(escape::truncate(name, 80)).into_owned() }
+        Self::Prompt { shown: escape::excerpt(name, 80) }
     }
 }
 
@@ -124,7 +124,7 @@ fn check_name(name: &str) -> Result<(), ProposalError> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let has_stray_dots = name.starts_with('.') || name.ends_with('.') || name.contains("..");
     if name.is_empty() || name.len() > MAX_NAME || has_stray_dots || !name.chars().all(is_allowed) {
-        let shown = escape::line(escape::truncate(name, 80)).into_owned();
+        let shown = escape::excerpt(name, 80);
         return Err(ProposalError::Name { shown });
     }
     Ok(())

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 use weaver_policy::critical::{self, ArgumentRole};
-use weaver_types::Digest;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::DomainTag;
+use weaver_types::{Digest, JsonPointer};
 
 use crate::program_arguments;
 
@@ -104,7 +104,7 @@ fn collect_masked_values(
             collect_masked_values(&format!("{at}/{number}"), name, item, out)
         }),
         Value::Object(members) => members.iter().all(|(name, value)| {
-            let step = name.replace('~', "~0").replace('/', "~1");
+            let step = JsonPointer::escape_step(name);
             !contains_mask(name) && collect_masked_values(&format!("{at}/{step}"), name, value, out)
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) => true,

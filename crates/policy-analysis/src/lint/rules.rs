@@ -7,7 +7,7 @@ use weaver_types::{ApprovalAuthority, Capability, Constraints};
 
 use super::subsumption::{ANYTHING, representative_name, requires_no_more, subsumes};
 use super::{FindingCollector, LintCode};
-use crate::catalogue::CatalogueOrigin;
+use crate::capability_set::CapabilitySetOrigin;
 
 /// The maximum number of compared pairs of rules.
 const MAX_PAIRS: usize = 5_000_000;
@@ -110,11 +110,11 @@ fn add_matched_roles<'p>(matches: &'p MatchConditions, used: &mut BTreeSet<&'p S
     parts.for_each(|part| add_matched_roles(part, used));
 }
 
-/// Compares rules with the catalogue.
-pub(super) fn check_against_catalogue(
+/// Compares rules with the capabilities.
+pub(super) fn check_against_capabilities(
     set: &PolicySet,
     tools: &[Capability],
-    origin: CatalogueOrigin,
+    origin: CapabilitySetOrigin,
     findings: &mut FindingCollector,
 ) {
     let mut matching: BTreeSet<&str> = BTreeSet::new();
@@ -130,7 +130,7 @@ pub(super) fn check_against_catalogue(
         matching.extend(about.map(|rule| rule.name.as_str()));
     }
     let all = &set.policy().rules;
-    let given = origin == CatalogueOrigin::Given;
+    let given = origin == CapabilitySetOrigin::Given;
     for rule in all.iter().filter(|rule| given && !matching.contains(rule.name.as_str())) {
         let message = "no capability of the catalogue is one that it matches".to_owned();
         let remedy = "correct its `match`, or remove it";

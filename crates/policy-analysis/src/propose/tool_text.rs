@@ -336,7 +336,7 @@ pub(super) fn pointer(name: &str) -> Option<JsonPointer> {
 }
 
 fn pointer_text(name: &str) -> String {
-    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+    format!("/{}", JsonPointer::escape_step(name))
 }
 
 /// The required arguments. If the schema does not say, all arguments without a default.

@@ -7,9 +7,10 @@
 //! nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use weaver_policy::{ArgumentPredicate, Truth};
 
 use serde_json::{Map, Number, Value};
+use weaver_policy::{ArgumentPredicate, Truth};
+use weaver_types::JsonPointer;
 
 /// The maximum number of texts tried at one pointer.
 const MAX_TEXTS: usize = 2_000;
@@ -76,7 +77,7 @@ fn insert_at(root: &mut Value, place: &str, value: Option<Value>) {
     let Some(value) = value else { return };
     let mut at = root;
     for step in place.split('/').skip(1) {
-        let name = step.replace("~1", "/").replace("~0", "~");
+        let name = JsonPointer::unescape_step(step);
         if !at.is_object() {
             *at = Value::Object(Map::new());
         }

@@ -18,7 +18,7 @@ use weaver_types::{
 
 use super::search_space::SearchSpace;
 use super::truth_set::TruthSet;
-use super::variables::{Assignment, FieldVariables};
+use super::variables::{Assignment, FieldVariables, Variable, is_flag_set};
 
 /// Evaluates the documents for one capability under partial assignments.
 #[derive(Debug)]
@@ -53,10 +53,10 @@ impl PartialEvaluator<'_> {
     fn names_met(
         &self,
         names: &NameCondition,
-        variables: &BTreeMap<String, usize>,
+        flags: &BTreeMap<String, Variable<bool>>,
         assignment: &Assignment,
     ) -> TruthSet {
-        let is_held = |name: &String| self.space.variables.flag(variables.get(name), assignment);
+        let is_held = |name: &String| is_flag_set(flags, name, assignment);
         let any = match names.any.is_empty() {
             true => YES,
             false => names.any.iter().map(is_held).fold(NO, TruthSet::or),
@@ -67,13 +67,13 @@ impl PartialEvaluator<'_> {
     fn values_match(
         &self,
         required: &BTreeMap<String, Pattern>,
-        variables: &BTreeMap<String, usize>,
+        texts: &BTreeMap<String, Variable<Option<String>>>,
         assignment: &Assignment,
     ) -> TruthSet {
         required.iter().fold(YES, |out, (name, pattern)| {
             let fits = |value: Option<&str>| value.is_some_and(|v| pattern.matches(v));
-            let variable = variables.get(name);
-            out.and(variable.map_or(NO, |at| self.space.variables.text(*at, assignment, fits)))
+            let text = texts.get(name);
+            out.and(text.map_or(NO, |text| text.text_holds(assignment, fits)))
         })
     }
 
@@ -94,7 +94,7 @@ impl PartialEvaluator<'_> {
         for predicate in &matches.arguments {
             let known = self.space.predicates.iter().find(|known| known.predicate == predicate);
             let variables = &self.space.variables;
-            out = out.and(known.map_or(NO, |one| variables.predicate(one.variable, assignment)));
+            out = out.and(known.map_or(NO, |one| variables.predicate(&one.variable, assignment)));
         }
         if !matches.any.is_empty() {
             let any = matches.any.iter().map(|one| self.conditions_apply(one, assignment));
@@ -113,24 +113,33 @@ impl PartialEvaluator<'_> {
         condition: FieldCondition<'_>,
         assignment: &Assignment,
     ) -> TruthSet {
-        let variables = &self.space.variables;
-        match (condition, variables.of_field(field.name)) {
-            (FieldCondition::Keywords(admitted), Some(FieldVariables::One(at))) => {
-                variables.keyword(at, assignment, admitted)
+        use FieldVariables as Of;
+        let Some(variables) = self.space.variables.of_field(field.name) else { return NO };
+        match (condition, variables) {
+            (FieldCondition::Keywords(admitted), keyword) => {
+                let is_admitted = |variant: u32| admitted >> variant & 1 == 1;
+                match keyword {
+                    Of::Mode(all) => all.holds(assignment, |one| is_admitted(*one as u32)),
+                    Of::Confidentiality(all) => {
+                        all.holds(assignment, |one| is_admitted(*one as u32))
+                    }
+                    Of::Integrity(all) => all.holds(assignment, |one| is_admitted(*one as u32)),
+                    Of::Operation(all) => all.holds(assignment, |one| is_admitted(*one as u32)),
+                    _ => NO,
+                }
             }
-            (FieldCondition::Patterns(patterns), Some(FieldVariables::One(at))) => {
-                variables.text(at, assignment, |name| {
+            (FieldCondition::Patterns(patterns), Of::Text(text)) => text
+                .text_holds(assignment, |name| {
                     name.is_some_and(|name| patterns.iter().any(|one| one.matches(name)))
-                })
+                }),
+            (FieldCondition::Time(Some(window)), Of::Time(time)) => {
+                time.holds(assignment, |at| window.contains(*at))
             }
-            (FieldCondition::Time(Some(window)), Some(FieldVariables::One(_))) => {
-                variables.time(assignment, |at| window.contains(at))
+            (FieldCondition::Names(names), Of::Flags(flags)) => {
+                self.names_met(names, flags, assignment)
             }
-            (FieldCondition::Names(names), Some(FieldVariables::ByName(variables))) => {
-                self.names_met(names, variables, assignment)
-            }
-            (FieldCondition::NamedPatterns(required), Some(FieldVariables::ByName(variables))) => {
-                self.values_match(required, variables, assignment)
+            (FieldCondition::NamedPatterns(required), Of::NamedTexts(texts)) => {
+                self.values_match(required, texts, assignment)
             }
             _ => NO,
         }
@@ -148,13 +157,16 @@ impl PartialEvaluator<'_> {
                 let permissions = require.permissions.iter();
                 let roles = self.names_met(&require.roles, &variables.roles, assignment);
                 let access = permissions
-                    .map(|name| variables.flag(variables.permissions.get(name), assignment))
+                    .map(|name| is_flag_set(&variables.permissions, name, assignment))
                     .fold(roles, TruthSet::and)
                     .and(self.values_match(&require.attributes, &variables.attributes, assignment));
                 let justified = match &require.justification {
                     Some(need) if self.operation == Operation::Invoke => {
-                        variables.justification(assignment, |given| {
-                            given.length >= need.min_chars && need.sources.contains(&given.source)
+                        variables.justification.holds(assignment, |given| {
+                            given.is_some_and(|given| {
+                                given.length >= need.min_chars
+                                    && need.sources.contains(&given.source)
+                            })
                         })
                     }
                     _ => YES,
@@ -198,14 +210,14 @@ impl PartialEvaluator<'_> {
             _ => {}
         }
         if capability.class() != SafetyClass::ReadOnly || capability.rung() != Rung::L0 {
-            let limited = variables.mode(assignment, |mode| mode != SafetyMode::Normal);
+            let limited = variables.mode.holds(assignment, |mode| *mode != SafetyMode::Normal);
             out.push(Obstacle { verdict: Verdict::Deny, applies: limited });
         }
         if invoked && capability.sink() != SinkKind::None {
             let clearance = capability.spec().clearance;
-            let above = variables.confidentiality(assignment, |c| c > clearance);
-            let untrusted = variables.integrity(assignment, |i| i == Integrity::Untrusted);
-            let unvouched = variables.flag(Some(&variables.flow_cleared), assignment).negated();
+            let above = variables.confidentiality.holds(assignment, |c| *c > clearance);
+            let untrusted = variables.integrity.holds(assignment, |i| *i == Integrity::Untrusted);
+            let unvouched = variables.flow_cleared.is_set(assignment).negated();
             // The clearance is that of the receiver. A call that names no receiver is exempt.
             let above = match capability.spec().sends_to.is_empty() {
                 true => above,
@@ -223,19 +235,19 @@ impl PartialEvaluator<'_> {
         let permitted = spec
             .permissions
             .iter()
-            .map(|name| variables.flag(variables.permissions.get(name), assignment))
+            .map(|name| is_flag_set(&variables.permissions, name, assignment))
             .fold(YES, TruthSet::and);
         deny(permitted.negated());
         if let AllowedAgents::Only(admitted) = &spec.agents {
             let is_admitted = |name: Option<&str>| {
                 name.is_some_and(|name| admitted.iter().any(|agent| agent.as_str() == name))
             };
-            deny(variables.text(variables.agent, assignment, is_admitted).negated());
+            deny(variables.agent.text_holds(assignment, is_admitted).negated());
         }
         deny(self.is_visible(assignment).negated());
         self.agent_obstacles(assignment, out);
         for end in [self.set.policy().expires, self.set.contracts().expires].into_iter().flatten() {
-            let applies = variables.time(assignment, |at| end <= at);
+            let applies = variables.time.holds(assignment, |at| end <= *at);
             out.push(Obstacle { verdict: Verdict::Deny, applies });
         }
     }
@@ -248,7 +260,7 @@ impl PartialEvaluator<'_> {
         }
         let mut deny = |applies| out.push(Obstacle { verdict: Verdict::Deny, applies });
         let find = |name: &str| declared.iter().find(|(id, _)| id.as_str() == name);
-        let admitted = variables.text(variables.agent, assignment, |name| {
+        let admitted = variables.agent.text_holds(assignment, |name| {
             name.is_none_or(|name| find(name).is_some_and(|(_, one)| one.may_use(self.capability)))
         });
         deny(admitted.negated());
@@ -257,9 +269,9 @@ impl PartialEvaluator<'_> {
         }
         for (id, agent) in declared.iter().filter(|(_, agent)| !agent.decision_keys.is_empty()) {
             let acts = |name: Option<&str>| name == Some(id.as_str());
-            let acts = variables.text(variables.agent, assignment, acts);
+            let acts = variables.agent.text_holds(assignment, acts);
             let intends = |intent: Option<&str>| agent.may_state_intent(intent);
-            let intends = variables.text(variables.intent, assignment, intends);
+            let intends = variables.intent.text_holds(assignment, intends);
             deny(acts.and(intends.negated()));
         }
     }
@@ -273,8 +285,8 @@ impl PartialEvaluator<'_> {
         if entries.is_empty() {
             return YES;
         }
-        let named = |variable: usize, patterns: &[Pattern]| {
-            variables.text(variable, assignment, |name| {
+        let named = |text: &Variable<Option<String>>, patterns: &[Pattern]| {
+            text.text_holds(assignment, |name| {
                 name.is_some_and(|name| patterns.iter().any(|p| p.matches(name)))
             })
         };
@@ -283,14 +295,14 @@ impl PartialEvaluator<'_> {
             if entry.principals.is_empty() && entry.roles.is_empty() && entry.agents.is_empty() {
                 return YES;
             }
-            let role = |role: &String| variables.flag(variables.roles.get(role), assignment);
+            let role = |role: &String| is_flag_set(&variables.roles, role, assignment);
             entry
                 .roles
                 .iter()
                 .map(role)
                 .fold(out, TruthSet::or)
-                .or(named(variables.principal, &entry.principals))
-                .or(named(variables.agent, &entry.agents))
+                .or(named(&variables.principal, &entry.principals))
+                .or(named(&variables.agent, &entry.agents))
         })
     }
 }

@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use weaver_policy::Truth;
 use weaver_types::{
     AgentId, CapabilityRequest, Confidentiality, Integrity, Label, Principal, PrincipalId,
-    SafetyMode, Timestamp,
 };
 
 use super::arguments::{self, Synthesis};
 use super::partial_evaluator::PartialEvaluator;
 use super::search_gap::SearchGap;
-use super::variables::{Assignment, Domain, Variables};
+use super::variables::{Assignment, Variables, named_texts, names_of_set_flags};
 use crate::recorded_request::RecordedRequest;
 
 /// Builds requests from assignments, in which an unassigned variable has its simplest value.
@@ -30,7 +29,7 @@ impl RequestBuilder {
         assignment: &Assignment,
     ) -> Result<RecordedRequest, SearchGap> {
         let variables = &documents.space.variables;
-        let given = variables.flag(Some(&variables.arguments), assignment);
+        let given = variables.arguments.is_set(assignment);
         let arguments = if given.contains(Truth::Yes) {
             match arguments::synthesize(&documents.space.predicate_outcomes(assignment)) {
                 Synthesis::Found(value) => Some(value),
@@ -39,36 +38,29 @@ impl RequestBuilder {
         } else {
             None
         };
-        let justification = match variables.domains.get(variables.justification) {
-            Some(Domain::Justification(all)) => {
-                let index = variables.value_index(variables.justification, assignment);
-                all.get(index).copied().flatten()
-            }
-            _ => None,
-        };
         let mut request = CapabilityRequest::new(documents.capability.id().clone(), "");
-        request.intent = variables.assigned_text(variables.intent, assignment).map(str::to_owned);
-        let scope = variables.scope.iter();
-        request.scope = scope
-            .filter_map(|(name, variable)| {
-                Some((name.clone(), variables.assigned_text(*variable, assignment)?.to_owned()))
-            })
-            .collect();
-        if let Some(shape) = justification {
+        request.intent = variables.intent.text(assignment).map(str::to_owned);
+        request.scope = named_texts(&variables.scope, assignment);
+        let justification = variables.justification.assigned_or_simplest(assignment);
+        if let Some(Some(shape)) = justification {
             request = request.justified(justification_text(shape.length), shape.source);
         }
-        let run = run_settings(variables, assignment);
+        let confidentiality = variables.confidentiality.assigned_or_simplest(assignment);
+        let integrity = variables.integrity.assigned_or_simplest(assignment);
         Ok(RecordedRequest {
             id: "witness".to_owned(),
             principal: self.principal(variables, assignment)?,
             request,
             arguments,
             operation: documents.operation,
-            mode: run.mode,
-            label: run.label,
+            mode: variables.mode.assigned_or_simplest(assignment).copied().unwrap_or_default(),
+            label: Label::new(
+                confidentiality.copied().unwrap_or(Confidentiality::Public),
+                integrity.copied().unwrap_or(Integrity::Trusted),
+            ),
             run: None,
-            at: run.at,
-            human_channel: variables.value_index(variables.human, assignment) == 0,
+            at: variables.time.assigned_or_simplest(assignment).copied().unwrap_or_default(),
+            human_channel: variables.human_channel.assigned_or_simplest(assignment) == Some(&true),
         })
     }
 
@@ -80,58 +72,18 @@ impl RequestBuilder {
         if let Some(fixed) = &self.fixed_principal {
             return Ok(fixed.clone());
         }
-        let name = variables.assigned_text(variables.principal, assignment).unwrap_or("someone");
-        let id = PrincipalId::parse(name)?;
-        let agent = variables.assigned_text(variables.agent, assignment).map(AgentId::parse);
-        let attributes = variables.attributes.iter();
-        let roles = variables.names_of_set_flags(&variables.roles, assignment);
+        let name = variables.principal.text(assignment).unwrap_or("someone");
+        let agent = variables.agent.text(assignment).map(AgentId::parse);
+        let mut roles = names_of_set_flags(&variables.roles, assignment);
+        roles.extend(self.with_roles.iter().cloned());
         Ok(Principal {
-            roles: roles.into_iter().chain(self.with_roles.iter().cloned()).collect(),
-            permissions: variables
-                .names_of_set_flags(&variables.permissions, assignment)
-                .into_iter()
-                .collect(),
-            attributes: attributes
-                .filter_map(|(name, variable)| {
-                    Some((name.clone(), variables.assigned_text(*variable, assignment)?.to_owned()))
-                })
-                .collect(),
+            roles,
+            permissions: names_of_set_flags(&variables.permissions, assignment),
+            attributes: named_texts(&variables.attributes, assignment),
             agent: agent.transpose()?,
-            ..Principal::new(id)
+            ..Principal::new(PrincipalId::parse(name)?)
         })
     }
-}
-
-/// The run settings of a request.
-struct RunSettings {
-    mode: SafetyMode,
-    label: Label,
-    at: Timestamp,
-}
-
-fn run_settings(variables: &Variables, assignment: &Assignment) -> RunSettings {
-    let index = |variable: usize| variables.value_index(variable, assignment);
-    let mode = match variables.domains.get(variables.mode) {
-        Some(Domain::Mode(all)) => all.get(index(variables.mode)).copied(),
-        _ => None,
-    };
-    let confidentiality = match variables.domains.get(variables.confidentiality) {
-        Some(Domain::Confidentiality(all)) => all.get(index(variables.confidentiality)).copied(),
-        _ => None,
-    };
-    let integrity = match variables.domains.get(variables.integrity) {
-        Some(Domain::Integrity(all)) => all.get(index(variables.integrity)).copied(),
-        _ => None,
-    };
-    let at = match variables.domains.get(variables.time) {
-        Some(Domain::Time(all)) => all.get(index(variables.time)).copied(),
-        _ => None,
-    };
-    let label = Label::new(
-        confidentiality.unwrap_or(Confidentiality::Public),
-        integrity.unwrap_or(Integrity::Trusted),
-    );
-    RunSettings { mode: mode.unwrap_or_default(), label, at: at.unwrap_or_default() }
 }
 
 /// A justification of exactly `length` characters that trimming does not shorten.

@@ -21,7 +21,7 @@ use super::request_builder::RequestBuilder;
 use super::search_gap::SearchGap;
 use super::search_space::SearchSpace;
 use super::truth_set::TruthSet;
-use super::variables::{Assignment, Domain};
+use super::variables::Assignment;
 use super::{ReachabilityQuery, Witness};
 
 /// The cost of synthesising arguments for one condition, in evaluated rules.
@@ -91,11 +91,11 @@ impl<'s> Search<'s> {
 
     /// Searches until a witness is found, the space is exhausted, or `steps` run out.
     pub(super) fn run(&self, steps: &mut u64) -> SearchResult {
-        let domains = &self.space().variables.domains;
-        if domains.iter().any(|domain| domain.len() == 0) {
+        let sizes = &self.space().variables.sizes;
+        if sizes.contains(&0) {
             return SearchResult::Exhausted;
         }
-        let mut assignment: Assignment = vec![None; domains.len()];
+        let mut assignment: Assignment = vec![None; sizes.len()];
         let mut path: Vec<usize> = Vec::new();
         let mut incomplete = self.space().incomplete.clone();
         let cost = self.step_cost();
@@ -132,8 +132,7 @@ impl<'s> Search<'s> {
     /// Whether the assignment assumes values that are vouched for, which no request of the search
     /// can express.
     fn depends_on_provenance(&self, assignment: &Assignment) -> bool {
-        let variables = &self.space().variables;
-        variables.flag(Some(&variables.flow_cleared), assignment).is_exactly(Truth::Yes)
+        self.space().variables.flow_cleared.is_set(assignment).is_exactly(Truth::Yes)
     }
 
     /// The cost of one step: roughly the number of rules that it evaluates.
@@ -147,7 +146,7 @@ impl<'s> Search<'s> {
     fn backtrack(&self, assignment: &mut Assignment, path: &mut Vec<usize>) -> bool {
         while let Some(variable) = path.last().copied() {
             let next = assignment.get(variable).copied().flatten().map_or(0, |index| index + 1);
-            if next < self.space().variables.domains.get(variable).map_or(0, Domain::len) {
+            if next < self.space().variables.sizes.get(variable).copied().unwrap_or(0) {
                 set_value(assignment, variable, Some(next));
                 return true;
             }
@@ -209,8 +208,7 @@ impl<'s> Search<'s> {
             let justified = rule.justified.branch.filter(|_| rule.access.contains(Truth::Yes));
             rule.applies.branch.or(rule.access.branch).or(justified)
         });
-        let human = self.space().variables.human;
-        let human = assignment.get(human).is_some_and(Option::is_none).then_some(human);
+        let human = self.space().variables.human_channel.unassigned(assignment);
         let restricting = || self.documents.restricting_rule_applies(assignment).branch;
         branch.or_else(restricting).or(human.filter(|_| !rules.is_empty()))
     }

@@ -19,7 +19,7 @@ use weaver_types::{
 
 use super::arguments::PredicateOutcome;
 use super::search_gap::SearchGap;
-use super::variables::{Assignment, Domain, JustificationShape, Variables};
+use super::variables::{Assignment, JustificationShape, Variable, Variables};
 use super::{ReachabilityQuery, representative_times};
 use crate::representative_names;
 
@@ -93,7 +93,7 @@ impl<'s> MentionedValues<'s> {
 #[derive(Debug)]
 pub(super) struct PredicateVariable<'s> {
     pub(super) predicate: &'s ArgumentPredicate,
-    pub(super) variable: usize,
+    pub(super) variable: Variable<Truth>,
 }
 
 /// The search space of one capability.
@@ -148,15 +148,9 @@ impl<'s> SearchSpace<'s> {
 
     /// The truth values that the assignment requires of the conditions on arguments.
     pub(super) fn predicate_outcomes(&self, assignment: &Assignment) -> Vec<PredicateOutcome<'s>> {
-        let truth = |variable: usize| match (
-            self.variables.domains.get(variable),
-            assignment.get(variable),
-        ) {
-            (Some(Domain::Predicate(all)), Some(Some(index))) => all.get(*index).copied(),
-            _ => None,
-        };
         let outcomes = self.predicates.iter().filter_map(|one| {
-            Some(PredicateOutcome { predicate: one.predicate, truth: truth(one.variable)? })
+            let truth = *one.variable.assigned(assignment)?;
+            Some(PredicateOutcome { predicate: one.predicate, truth })
         });
         outcomes.collect()
     }
@@ -167,8 +161,8 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
         self.space.incomplete.get_or_insert(what);
     }
 
-    fn add_variable(&mut self, domain: Domain) -> usize {
-        self.space.variables.add_variable(domain)
+    fn add_variable<T>(&mut self, values: Vec<T>) -> Variable<T> {
+        self.space.variables.add(values)
     }
 
     fn representative_names_of(
@@ -209,7 +203,7 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
         };
         let fits = |name: &str| wanted.is_empty() || wanted.iter().any(|p| p.matches(name));
         let principals = principals.into_iter().filter(|name| fits(name)).map(Some).collect();
-        self.space.variables.principal = self.add_variable(Domain::Text(principals));
+        self.space.variables.principal = self.add_variable(principals);
         let mut acting: Vec<_> = match self.fixed_principal {
             Some(known) => vec![known.agent.as_ref().map(|agent| agent.as_str().to_owned())],
             None => self.optional_texts(mentioned.patterns("agent"), "agents"),
@@ -218,7 +212,7 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
             acting.extend(agents.iter().map(|agent| Some(agent.as_str().to_owned())));
         }
         acting.retain(|name| name.as_ref().is_none_or(|name| AgentId::parse(name).is_ok()));
-        self.space.variables.agent = self.add_variable(Domain::Text(acting));
+        self.space.variables.agent = self.add_variable(acting);
         self.add_grant_variables(mentioned);
     }
 
@@ -233,24 +227,24 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
             };
             may.retain(|has_role| *has_role || !self.query.with_roles.contains(&role));
             may.retain(|has_role| !*has_role || !self.query.without_roles.contains(&role));
-            let at = self.add_variable(Domain::Flag(may));
-            self.space.variables.roles.insert(role, at);
+            let variable = self.add_variable(may);
+            self.space.variables.roles.insert(role, variable);
         }
         for permission in &mentioned.permissions {
             let may = match self.fixed_principal {
                 Some(known) => vec![known.permissions.contains(*permission)],
                 None => vec![false, true],
             };
-            let at = self.add_variable(Domain::Flag(may));
-            self.space.variables.permissions.insert((*permission).to_owned(), at);
+            let variable = self.add_variable(may);
+            self.space.variables.permissions.insert((*permission).to_owned(), variable);
         }
         for (name, patterns) in mentioned.named_patterns.get("attributes").into_iter().flatten() {
             let values = match self.fixed_principal {
                 Some(known) => vec![known.attributes.get(*name).cloned()],
                 None => self.optional_texts(patterns, "attributes"),
             };
-            let at = self.add_variable(Domain::Text(values));
-            self.space.variables.attributes.insert((*name).to_owned(), at);
+            let variable = self.add_variable(values);
+            self.space.variables.attributes.insert((*name).to_owned(), variable);
         }
     }
 
@@ -263,14 +257,14 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
         let keys: BTreeSet<&String> =
             declared.values().flat_map(|agent| &agent.decision_keys).collect();
         intents.extend(keys.into_iter().map(|key| Some(key.clone())));
-        self.space.variables.intent = self.add_variable(Domain::Text(intents));
+        self.space.variables.intent = self.add_variable(intents);
         for (name, patterns) in mentioned.named_patterns.get("scope").into_iter().flatten() {
             let values = self.optional_texts(patterns, "scopes");
-            let at = self.add_variable(Domain::Text(values));
-            self.space.variables.scope.insert((*name).to_owned(), at);
+            let variable = self.add_variable(values);
+            self.space.variables.scope.insert((*name).to_owned(), variable);
         }
         let given = self.query.arguments.map_or(vec![true, false], |given| vec![given]);
-        self.space.variables.arguments = self.add_variable(Domain::Flag(given));
+        self.space.variables.arguments = self.add_variable(given);
         for predicate in &mentioned.predicates {
             let may = if predicate.provenance.is_empty() {
                 vec![Truth::No, Truth::Yes]
@@ -278,8 +272,8 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
                 self.record_gap(SearchGap::Provenance);
                 vec![Truth::No, Truth::Unknown]
             };
-            let at = self.add_variable(Domain::Predicate(may));
-            self.space.predicates.push(PredicateVariable { predicate, variable: at });
+            let variable = self.add_variable(may);
+            self.space.predicates.push(PredicateVariable { predicate, variable });
         }
         let mut lengths = mentioned.lengths.clone();
         lengths.insert(MIN_JUSTIFICATION_CHARS);
@@ -290,9 +284,9 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
             given.extend(all.map(|source| Some(JustificationShape { length, source })));
         }
         given.retain(|one| self.query.justified.is_none_or(|wanted| wanted == one.is_some()));
-        self.space.variables.justification = self.add_variable(Domain::Justification(given));
-        self.space.variables.human = self.add_variable(Domain::Flag(vec![true, false]));
-        self.space.variables.flow_cleared = self.add_variable(Domain::Flag(vec![false, true]));
+        self.space.variables.justification = self.add_variable(given);
+        self.space.variables.human_channel = self.add_variable(vec![true, false]);
+        self.space.variables.flow_cleared = self.add_variable(vec![false, true]);
     }
 
     fn add_run_variables(&mut self, mentioned: &MentionedValues<'s>, ends: &[Timestamp]) {
@@ -301,7 +295,7 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
         }
         let q = self.query;
         let modes = restrict(&[SafetyMode::Normal, SafetyMode::Safe, SafetyMode::Strict], &q.mode);
-        self.space.variables.mode = self.add_variable(Domain::Mode(modes));
+        self.space.variables.mode = self.add_variable(modes);
         let levels = [
             Confidentiality::Public,
             Confidentiality::Internal,
@@ -309,14 +303,14 @@ impl<'s> SearchSpaceBuilder<'_, 's> {
             Confidentiality::Restricted,
         ];
         let levels = restrict(&levels, &q.confidentiality);
-        self.space.variables.confidentiality = self.add_variable(Domain::Confidentiality(levels));
+        self.space.variables.confidentiality = self.add_variable(levels);
         let trust = restrict(&[Integrity::Trusted, Integrity::Untrusted], &q.integrity);
-        self.space.variables.integrity = self.add_variable(Domain::Integrity(trust));
-        self.space.variables.operation = self.add_variable(Domain::Operation(vec![q.operation]));
+        self.space.variables.integrity = self.add_variable(trust);
+        self.space.variables.operation = self.add_variable(vec![q.operation]);
         let times = representative_times::representative_times(&mentioned.windows, ends, q.now);
         if !times.complete {
             self.record_gap(SearchGap::Times);
         }
-        self.space.variables.time = self.add_variable(Domain::Time(times.all));
+        self.space.variables.time = self.add_variable(times.all);
     }
 }

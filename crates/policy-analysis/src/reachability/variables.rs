@@ -1,6 +1,6 @@
 //! The variables that describe a request, their domains, and partial assignments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weaver_policy::Truth;
 use weaver_types::{
@@ -17,62 +17,115 @@ pub(super) struct JustificationShape {
     pub(super) source: JustificationSource,
 }
 
-/// The values of one variable, the simplest first.
-#[derive(Debug, Clone)]
-pub(super) enum Domain {
-    /// A name, a value, or none.
-    Text(Vec<Option<String>>),
-    /// A boolean, such as whether a role is held or the arguments are known.
-    Flag(Vec<bool>),
-    Mode(Vec<SafetyMode>),
-    Confidentiality(Vec<Confidentiality>),
-    Integrity(Vec<Integrity>),
-    Operation(Vec<Operation>),
-    Time(Vec<Timestamp>),
-    Justification(Vec<Option<JustificationShape>>),
-    /// The truth value of a condition on arguments.
-    Predicate(Vec<Truth>),
+/// A variable with the values that it can have, the simplest first.
+#[derive(Debug)]
+pub(super) struct Variable<T> {
+    /// Its place in an [`Assignment`].
+    index: usize,
+    values: Vec<T>,
 }
 
-impl Domain {
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Text(all) => all.len(),
-            Self::Flag(all) => all.len(),
-            Self::Mode(all) => all.len(),
-            Self::Confidentiality(all) => all.len(),
-            Self::Integrity(all) => all.len(),
-            Self::Operation(all) => all.len(),
-            Self::Time(all) => all.len(),
-            Self::Justification(all) => all.len(),
-            Self::Predicate(all) => all.len(),
+impl<T> Default for Variable<T> {
+    fn default() -> Self {
+        Self { index: 0, values: Vec::new() }
+    }
+}
+
+impl<T> Variable<T> {
+    /// The values that are still possible.
+    fn candidates(&self, assignment: &Assignment) -> &[T] {
+        match assignment.get(self.index).copied().flatten() {
+            Some(value) => self.values.get(value..=value).unwrap_or_default(),
+            None => &self.values,
         }
     }
 
-    /// The bit of a keyword, as in [`FieldCondition::Keywords`](weaver_policy::FieldCondition).
-    fn keyword_bit(&self, index: usize) -> Option<u64> {
-        let variant = match self {
-            Self::Mode(all) => *all.get(index)? as u32,
-            Self::Confidentiality(all) => *all.get(index)? as u32,
-            Self::Integrity(all) => *all.get(index)? as u32,
-            Self::Operation(all) => *all.get(index)? as u32,
-            Self::Text(_)
-            | Self::Flag(_)
-            | Self::Time(_)
-            | Self::Justification(_)
-            | Self::Predicate(_) => return None,
-        };
-        Some(1 << variant)
+    /// Whether the test holds for the value.
+    pub(super) fn holds(&self, assignment: &Assignment, test: impl Fn(&T) -> bool) -> TruthSet {
+        let values = self.candidates(assignment).iter();
+        TruthSet::any_of(values.map(|value| Truth::from(test(value))), self.index)
+    }
+
+    /// The assigned value; `None` while unassigned.
+    pub(super) fn assigned(&self, assignment: &Assignment) -> Option<&T> {
+        assignment.get(self.index).copied().flatten().and_then(|value| self.values.get(value))
+    }
+
+    /// Its place, if it has no value yet.
+    pub(super) fn unassigned(&self, assignment: &Assignment) -> Option<usize> {
+        assignment.get(self.index)?.is_none().then_some(self.index)
+    }
+
+    /// The assigned value, or the simplest one.
+    pub(super) fn assigned_or_simplest(&self, assignment: &Assignment) -> Option<&T> {
+        self.candidates(assignment).first()
     }
 }
 
-/// The variables that conditions on one field are compared with.
+/// A name, a value, or none.
+impl Variable<Option<String>> {
+    /// Whether the test holds for the text.
+    pub(super) fn text_holds(
+        &self,
+        assignment: &Assignment,
+        test: impl Fn(Option<&str>) -> bool,
+    ) -> TruthSet {
+        self.holds(assignment, |text| test(text.as_deref()))
+    }
+
+    /// The assigned text, or the simplest one.
+    pub(super) fn text(&self, assignment: &Assignment) -> Option<&str> {
+        self.assigned_or_simplest(assignment)?.as_deref()
+    }
+}
+
+/// A flag, such as whether a role is held or the arguments are known.
+impl Variable<bool> {
+    pub(super) fn is_set(&self, assignment: &Assignment) -> TruthSet {
+        self.holds(assignment, |value| *value)
+    }
+}
+
+/// Whether the flag of this name is set; a name without a variable is never set.
+pub(super) fn is_flag_set(
+    flags: &BTreeMap<String, Variable<bool>>,
+    name: &str,
+    assignment: &Assignment,
+) -> TruthSet {
+    flags.get(name).map_or(TruthSet::NO, |flag| flag.is_set(assignment))
+}
+
+/// The names of the flags that are set.
+pub(super) fn names_of_set_flags(
+    flags: &BTreeMap<String, Variable<bool>>,
+    assignment: &Assignment,
+) -> BTreeSet<String> {
+    let is_set = |flag: &Variable<bool>| flag.assigned_or_simplest(assignment) == Some(&true);
+    flags.iter().filter(|(_, flag)| is_set(flag)).map(|(name, _)| name.clone()).collect()
+}
+
+/// The names with their assigned texts, or the simplest ones.
+pub(super) fn named_texts(
+    texts: &BTreeMap<String, Variable<Option<String>>>,
+    assignment: &Assignment,
+) -> BTreeMap<String, String> {
+    let texts = texts.iter();
+    texts
+        .filter_map(|(name, text)| Some((name.clone(), text.text(assignment)?.to_owned())))
+        .collect()
+}
+
+/// What conditions on one field are compared with.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FieldVariables<'v> {
-    /// The variable of the field's value.
-    One(usize),
-    /// The variables of a set of names, or of named values.
-    ByName(&'v BTreeMap<String, usize>),
+    Text(&'v Variable<Option<String>>),
+    NamedTexts(&'v BTreeMap<String, Variable<Option<String>>>),
+    Flags(&'v BTreeMap<String, Variable<bool>>),
+    Mode(&'v Variable<SafetyMode>),
+    Confidentiality(&'v Variable<Confidentiality>),
+    Integrity(&'v Variable<Integrity>),
+    Operation(&'v Variable<Operation>),
+    Time(&'v Variable<Timestamp>),
 }
 
 /// For each variable, the index of its value in the domain; `None` while unassigned.
@@ -81,186 +134,69 @@ pub(super) type Assignment = Vec<Option<usize>>;
 /// All variables, by what they describe.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
-    pub(super) domains: Vec<Domain>,
-    pub(super) principal: usize,
-    pub(super) agent: usize,
-    pub(super) intent: usize,
-    pub(super) mode: usize,
-    pub(super) confidentiality: usize,
-    pub(super) integrity: usize,
-    pub(super) operation: usize,
-    pub(super) time: usize,
-    pub(super) arguments: usize,
-    pub(super) justification: usize,
-    pub(super) human: usize,
+    /// How many values each variable can have.
+    pub(super) sizes: Vec<usize>,
+    pub(super) principal: Variable<Option<String>>,
+    pub(super) agent: Variable<Option<String>>,
+    pub(super) intent: Variable<Option<String>>,
+    pub(super) mode: Variable<SafetyMode>,
+    pub(super) confidentiality: Variable<Confidentiality>,
+    pub(super) integrity: Variable<Integrity>,
+    pub(super) operation: Variable<Operation>,
+    pub(super) time: Variable<Timestamp>,
+    /// Whether the arguments are known.
+    pub(super) arguments: Variable<bool>,
+    pub(super) justification: Variable<Option<JustificationShape>>,
+    pub(super) human_channel: Variable<bool>,
     /// Whether information flow clears the call of an untrusted run, because its values are vouched
     /// for or because it names no receiver. Requests of the search cannot express where values come
     /// from.
-    pub(super) flow_cleared: usize,
-    pub(super) roles: BTreeMap<String, usize>,
-    pub(super) permissions: BTreeMap<String, usize>,
-    pub(super) attributes: BTreeMap<String, usize>,
-    pub(super) scope: BTreeMap<String, usize>,
+    pub(super) flow_cleared: Variable<bool>,
+    pub(super) roles: BTreeMap<String, Variable<bool>>,
+    pub(super) permissions: BTreeMap<String, Variable<bool>>,
+    pub(super) attributes: BTreeMap<String, Variable<Option<String>>>,
+    pub(super) scope: BTreeMap<String, Variable<Option<String>>>,
 }
 
 impl Variables {
-    pub(super) fn add_variable(&mut self, domain: Domain) -> usize {
-        self.domains.push(domain);
-        self.domains.len() - 1
+    pub(super) fn add<T>(&mut self, values: Vec<T>) -> Variable<T> {
+        self.sizes.push(values.len());
+        Variable { index: self.sizes.len() - 1, values }
     }
 
     /// The variables of a field of match conditions that does not concern the capability alone.
     pub(super) fn of_field(&self, name: &str) -> Option<FieldVariables<'_>> {
-        use FieldVariables::{ByName, One};
         Some(match name {
-            "intent" => One(self.intent),
-            "scope" => ByName(&self.scope),
-            "mode" => One(self.mode),
-            "confidentiality" => One(self.confidentiality),
-            "integrity" => One(self.integrity),
-            "principal" => One(self.principal),
-            "roles" => ByName(&self.roles),
-            "attributes" => ByName(&self.attributes),
-            "agent" => One(self.agent),
-            "time" => One(self.time),
-            "operation" => One(self.operation),
+            "intent" => FieldVariables::Text(&self.intent),
+            "scope" => FieldVariables::NamedTexts(&self.scope),
+            "mode" => FieldVariables::Mode(&self.mode),
+            "confidentiality" => FieldVariables::Confidentiality(&self.confidentiality),
+            "integrity" => FieldVariables::Integrity(&self.integrity),
+            "principal" => FieldVariables::Text(&self.principal),
+            "roles" => FieldVariables::Flags(&self.roles),
+            "attributes" => FieldVariables::NamedTexts(&self.attributes),
+            "agent" => FieldVariables::Text(&self.agent),
+            "time" => FieldVariables::Time(&self.time),
+            "operation" => FieldVariables::Operation(&self.operation),
             _ => return None,
         })
     }
 
-    /// The indexes of the values that are still possible.
-    fn candidates(&self, at: usize, assignment: &Assignment) -> std::ops::Range<usize> {
-        match assignment.get(at).copied().flatten() {
-            Some(index) => index..index + 1,
-            None => 0..self.domains.get(at).map_or(0, Domain::len),
-        }
-    }
-
-    /// Whether the test holds for the value of the variable, which is one of `all`.
-    fn holds<T>(
-        &self,
-        at: usize,
-        assignment: &Assignment,
-        all: &[T],
-        test: impl Fn(&T) -> bool,
-    ) -> TruthSet {
-        let values = self.candidates(at, assignment).filter_map(|index| all.get(index));
-        TruthSet::any_of(values.map(|value| Truth::from(test(value))), at)
-    }
-
-    /// Whether the test holds for the text.
-    pub(super) fn text(
-        &self,
-        at: usize,
-        assignment: &Assignment,
-        test: impl Fn(Option<&str>) -> bool,
-    ) -> TruthSet {
-        let Some(Domain::Text(all)) = self.domains.get(at) else { return TruthSet::NO };
-        self.holds(at, assignment, all, |value| test(value.as_deref()))
-    }
-
-    /// Whether the flag is set; a name without a variable is never set.
-    pub(super) fn flag(&self, at: Option<&usize>, assignment: &Assignment) -> TruthSet {
-        let Some((at, Domain::Flag(all))) = at.and_then(|at| Some((*at, self.domains.get(*at)?)))
-        else {
-            return TruthSet::NO;
-        };
-        self.holds(at, assignment, all, |value| *value)
-    }
-
-    /// Whether the keyword is one of these bits.
-    pub(super) fn keyword(&self, at: usize, assignment: &Assignment, admitted: u64) -> TruthSet {
-        let Some(domain) = self.domains.get(at) else { return TruthSet::NO };
-        let bits = self.candidates(at, assignment).filter_map(|index| domain.keyword_bit(index));
-        TruthSet::any_of(bits.map(|bit| Truth::from(bit & admitted != 0)), at)
-    }
-
-    pub(super) fn mode(
-        &self,
-        assignment: &Assignment,
-        test: impl Fn(SafetyMode) -> bool,
-    ) -> TruthSet {
-        let Some(Domain::Mode(all)) = self.domains.get(self.mode) else { return TruthSet::NO };
-        self.holds(self.mode, assignment, all, |value| test(*value))
-    }
-
-    pub(super) fn confidentiality(
-        &self,
-        assignment: &Assignment,
-        test: impl Fn(Confidentiality) -> bool,
-    ) -> TruthSet {
-        let at = self.confidentiality;
-        let Some(Domain::Confidentiality(all)) = self.domains.get(at) else { return TruthSet::NO };
-        self.holds(at, assignment, all, |value| test(*value))
-    }
-
-    pub(super) fn integrity(
-        &self,
-        assignment: &Assignment,
-        test: impl Fn(Integrity) -> bool,
-    ) -> TruthSet {
-        let at = self.integrity;
-        let Some(Domain::Integrity(all)) = self.domains.get(at) else { return TruthSet::NO };
-        self.holds(at, assignment, all, |value| test(*value))
-    }
-
-    pub(super) fn time(
-        &self,
-        assignment: &Assignment,
-        test: impl Fn(Timestamp) -> bool,
-    ) -> TruthSet {
-        let Some(Domain::Time(all)) = self.domains.get(self.time) else { return TruthSet::NO };
-        self.holds(self.time, assignment, all, |value| test(*value))
-    }
-
-    pub(super) fn justification(
-        &self,
-        assignment: &Assignment,
-        test: impl Fn(JustificationShape) -> bool,
-    ) -> TruthSet {
-        let at = self.justification;
-        let Some(Domain::Justification(all)) = self.domains.get(at) else { return TruthSet::NO };
-        self.holds(at, assignment, all, |value| value.is_some_and(&test))
-    }
-
     /// The possible truth values of a condition on arguments; unknown without arguments.
-    pub(super) fn predicate(&self, at: usize, assignment: &Assignment) -> TruthSet {
-        let given = self.flag(Some(&self.arguments), assignment);
-        let Some(Domain::Predicate(all)) = self.domains.get(at) else { return TruthSet::NO };
-        let values = self.candidates(at, assignment).filter_map(|index| all.get(index)).copied();
+    pub(super) fn predicate(
+        &self,
+        predicate: &Variable<Truth>,
+        assignment: &Assignment,
+    ) -> TruthSet {
+        let given = self.arguments.is_set(assignment);
+        let values = predicate.candidates(assignment).iter().copied();
         if given.is_exactly(Truth::No) {
             return TruthSet::exactly(Truth::Unknown);
         }
         if given.is_exactly(Truth::Yes) {
-            return TruthSet::any_of(values, at);
+            return TruthSet::any_of(values, predicate.index);
         }
-        TruthSet::any_of(values.chain([Truth::Unknown]), self.arguments)
-    }
-
-    /// The assigned text, or the simplest one.
-    pub(super) fn assigned_text(&self, at: usize, assignment: &Assignment) -> Option<&str> {
-        let Some(Domain::Text(all)) = self.domains.get(at) else { return None };
-        all.get(self.candidates(at, assignment).start)?.as_deref()
-    }
-
-    /// The names of the flags that are set.
-    pub(super) fn names_of_set_flags(
-        &self,
-        flags: &BTreeMap<String, usize>,
-        assignment: &Assignment,
-    ) -> Vec<String> {
-        let set = |at: usize| match self.domains.get(at) {
-            Some(Domain::Flag(all)) => {
-                all.get(self.candidates(at, assignment).start) == Some(&true)
-            }
-            _ => false,
-        };
-        flags.iter().filter(|(_, at)| set(**at)).map(|(name, _)| name.clone()).collect()
-    }
-
-    /// The index of the assigned value, or of the simplest one.
-    pub(super) fn value_index(&self, at: usize, assignment: &Assignment) -> usize {
-        self.candidates(at, assignment).start
+        TruthSet::any_of(values.chain([Truth::Unknown]), self.arguments.index)
     }
 }
 

@@ -64,7 +64,7 @@ impl ValueReader {
     fn object(&mut self, value: &Value, at: &str, depth: usize) {
         let Some(members) = value.as_object().filter(|_| depth < MAX_DEPTH) else { return };
         for (name, value) in members {
-            let escaped = name.replace('~', "~0").replace('/', "~1");
+            let escaped = JsonPointer::escape_step(name);
             let place = format!("{at}/{escaped}");
             match value {
                 Value::Object(_) => self.object(value, &place, depth + 1),

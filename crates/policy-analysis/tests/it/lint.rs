@@ -1,7 +1,7 @@
 //! What lint finds, and what it leaves alone.
 
 use weaver_policy::PolicySet;
-use weaver_policy_analysis::{Catalogue, LintCode, lint};
+use weaver_policy_analysis::{CapabilitySet, LintCode, lint};
 use weaver_types::CapabilityId;
 
 use crate::support::{NOW, baseline, load, set};
@@ -13,7 +13,7 @@ fn rule(name: &str, effect: &str, matches: &str, rest: &str) -> String {
 }
 
 fn found(set: &PolicySet) -> Vec<(LintCode, String)> {
-    let all = lint(set, &Catalogue::from_documents(set), NOW);
+    let all = lint(set, &CapabilitySet::from_documents(set), NOW);
     all.into_iter().map(|one| (one.code, one.place)).collect()
 }
 
@@ -71,7 +71,7 @@ fn rules_are_measured_against_a_catalogue_that_is_given() {
     let rules = rule("reads", "allow", "effects = { impact = \"read\" }", "")
         + &rule("writes", "allow", "capability = \"docs.*\", effects = { impact = \"write\" }", "");
     let set = set(&rules, contracts);
-    let catalogue = Catalogue::new([CapabilityId::parse("docs.read").unwrap()]);
+    let catalogue = CapabilitySet::new([CapabilityId::parse("docs.read").unwrap()]);
     let all = lint(&set, &catalogue, NOW);
     let missed: Vec<_> = all.iter().filter(|one| one.code == LintCode::MatchesNoTool).collect();
     assert_eq!(missed.len(), 1);

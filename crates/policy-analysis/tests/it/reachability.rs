@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weaver_policy::{Pattern, PolicySet};
-use weaver_policy_analysis::{Catalogue, Reachability, ReachabilityQuery, RecordedRequest};
+use weaver_policy_analysis::{CapabilitySet, Reachability, ReachabilityQuery, RecordedRequest};
 use weaver_types::{CapabilityId, Integrity, SafetyClass, Verdict};
 
 use crate::support::{NOW, baseline, set};
@@ -30,7 +30,7 @@ fn allowed() -> ReachabilityQuery {
 }
 
 fn ask(set: &PolicySet, query: &ReachabilityQuery) -> Reachability {
-    let answer = query.solve(set, &Catalogue::from_documents(set));
+    let answer = query.solve(set, &CapabilitySet::from_documents(set));
     if let Reachability::Reachable { witness } = &answer {
         let request = RecordedRequest::from_value(witness.request.clone(), NOW).unwrap();
         let tool = request.capability(set).unwrap();
@@ -271,7 +271,7 @@ proptest! {
             query.integrity = [request.label.integrity].into();
             query.arguments = Some(request.arguments.is_some());
             query.justified = Some(request.request.justification.is_some());
-            let catalogue = Catalogue::new([CapabilityId::parse(tool.id()).unwrap()]);
+            let catalogue = CapabilitySet::new([CapabilityId::parse(tool.id()).unwrap()]);
             let answer = query.solve(&set, &catalogue);
             prop_assert!(matches!(answer, Reachability::Reachable { .. }), "{answer:?}\n{value}\n{rules}");
         }
@@ -291,7 +291,7 @@ fn a_query_knows_the_agents_of_the_policy() {
         let capability = vec![Pattern::parse(tool).unwrap()];
         let allowed = ReachabilityQuery::new(Verdict::Allow, NOW);
         let query = ReachabilityQuery { capability, known_principals: true, ..allowed };
-        query.solve(&set, &Catalogue::from_documents(&set))
+        query.solve(&set, &CapabilitySet::from_documents(&set))
     };
     match ask("docs.read") {
         Reachability::Reachable { witness } => assert_eq!(witness.request["intent"], "k.read"),

@@ -1,7 +1,6 @@
 //! A cache of verified signatures, so that a standing approval is not verified anew for every call.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use weaver_types::Digest;
@@ -50,11 +49,7 @@ impl PartialEq for SignatureCache {
     }
 }
 
-impl fmt::Debug for SignatureCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SignatureCache")
-    }
-}
+weaver_types::opaque_debug!(SignatureCache);
 
 #[cfg(test)]
 mod tests {
@@ -92,6 +87,6 @@ mod tests {
 
     #[test]
     fn what_was_verified_shows_nowhere() {
-        assert_eq!(format!("{:?}", SignatureCache::default()), "SignatureCache");
+        assert_eq!(format!("{:?}", SignatureCache::default()), "SignatureCache { .. }");
     }
 }

@@ -20,10 +20,11 @@ mod expressions;
 mod functions;
 mod obstacle;
 mod query;
+mod statement_reader;
 mod tokens;
 
-use expressions::StatementReader;
 use obstacle::Obstacle;
+use statement_reader::StatementReader;
 use tokens::Token;
 
 /// Whether a text is one harmless statement.

@@ -40,7 +40,7 @@ pub(super) fn any_path_matches(at: &JsonPointer, value: &Value, patterns: &[Patt
 /// The name of the field at a pointer. An item has the name of its list.
 fn field_name(at: &JsonPointer) -> String {
     let name = at.as_str().rsplit('/').find(|step| step.parse::<usize>().is_err());
-    name.unwrap_or_default().replace("~1", "/").replace("~0", "~")
+    JsonPointer::unescape_step(name.unwrap_or_default())
 }
 
 /// Whether every path in the value satisfies the predicate. `name` is the name of the value's

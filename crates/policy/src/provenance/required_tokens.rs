@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use weaver_text::split;
 use weaver_text::values::{self, GRAM, ValueClass, ValueToken};
+use weaver_types::JsonPointer;
 
 use super::{ValueOrigin, weaker_origin};
 use crate::critical::{ArgumentRole, PathStep, argument_role};
@@ -26,7 +27,7 @@ const GENERIC_NAME_WORDS: [&str; 8] = ["id", "ids", "name", "number", "key", "co
 pub(crate) fn argument_name_at(pointer: &str) -> String {
     let names = pointer.split('/').skip(1);
     let name = names.filter(|name| name.parse::<usize>().is_err() && *name != "*").last();
-    name.unwrap_or_default().replace("~1", "/").replace("~0", "~")
+    JsonPointer::unescape_step(name.unwrap_or_default())
 }
 
 /// The name of the argument at a path: its last step that is not an index.

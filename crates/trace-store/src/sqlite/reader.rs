@@ -64,6 +64,8 @@ pub struct Reader {
     snapshots: Arc<SnapshotReader>,
 }
 
+weaver_types::opaque_debug!(Reader);
+
 impl Reader {
     /// Opens the file at `path` for reading.
     ///

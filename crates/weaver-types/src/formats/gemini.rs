@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::nullable::resolve_reference;
 use super::strict_schema::SchemaNote;
+use crate::JsonPointer;
 
 /// How deeply schemas are written; anything deeper becomes an object of any content.
 const MAX_DEPTH: usize = 24;
@@ -34,7 +35,7 @@ struct GeminiWriter<'s> {
 
 impl GeminiWriter<'_> {
     fn note_loss(&mut self, place: &str, key: &str, what: &str) {
-        let key = key.replace('~', "~0").replace('/', "~1");
+        let key = JsonPointer::escape_step(key);
         self.left_out.push((format!("{place}/{key}"), what.to_owned()));
     }
 

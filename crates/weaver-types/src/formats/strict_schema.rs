@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::nullable::{admits_null, or_null};
+use crate::JsonPointer;
 
 /// The deepest nesting that strict mode accepts.
 const MAX_DEPTH: usize = 10;
@@ -57,7 +58,7 @@ struct SchemaPosition {
 
 impl SchemaPosition {
     fn step(&self, step: &str) -> Self {
-        let place = format!("{}/{}", self.place, step.replace('~', "~0").replace('/', "~1"));
+        let place = format!("{}/{}", self.place, JsonPointer::escape_step(step));
         Self { place, depth: self.depth + 1, choice: self.choice }
     }
 

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Batch, CommitTicket, Durability, LedgerError, Namespace, RecordKey};
+use super::{
+    Batch, CommitTicket, Durability, LedgerError, Namespace, Record, RecordIter, RecordKey,
+    all_records,
+};
 use crate::digest::Digest;
 use crate::id::{LogId, Tenant};
 
@@ -21,15 +24,6 @@ pub struct TreeHead {
     pub size: u64,
     /// The root hash over them.
     pub root: Digest,
-}
-
-/// A stored record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
-    /// Incremented by each write.
-    pub version: u64,
-    /// Its value.
-    pub value: Vec<u8>,
 }
 
 /// A stored event.
@@ -77,6 +71,11 @@ pub trait Ledger: Send + Sync {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<(String, Record)>, LedgerError>;
+
+    /// All records of a namespace, in the order of their ids. After an error there are no more.
+    fn all_records<'a>(&'a self, tenant: &'a Tenant, namespace: Namespace) -> RecordIter<'a> {
+        Box::new(all_records(move |after| self.list(tenant, namespace, after, MAX_PAGE)))
+    }
 
     /// Reads events from `from` on, at most `limit` and [`MAX_PAGE`].
     ///

@@ -40,11 +40,11 @@ fn the_context_engine_compiles() {
 #[test]
 fn policies_are_analysed() {
     use weaver_stack::policy::{Contracts, Policy, PolicySet};
-    use weaver_stack::policy_analysis::Catalogue;
+    use weaver_stack::policy_analysis::CapabilitySet;
 
     let baseline = Policy::baseline().expect("it is part of the build");
     let set = PolicySet::from_code(baseline, Contracts::new("none")).expect("a set");
-    assert!(!Catalogue::from_documents(&set).ids().is_empty());
+    assert!(!CapabilitySet::from_documents(&set).ids().is_empty());
 }
 
 #[cfg(feature = "policy")]

@@ -2,20 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::source::{Module, ModulePath};
+use crate::parsed_crate::ModulePath;
 
 /// The modules that each module uses.
 pub type Edges = BTreeMap<String, BTreeSet<String>>;
 
 /// The graph of a parent's children: one uses another if any of its descendants uses any of the
 /// other's.
-pub fn children_graph(modules: &BTreeMap<ModulePath, Module>, parent: &[String]) -> Edges {
+pub fn children_graph(
+    modules: &BTreeMap<ModulePath, BTreeSet<ModulePath>>,
+    parent: &[String],
+) -> Edges {
     let child_of =
         |path: &[String]| -> Option<String> { path.strip_prefix(parent)?.first().cloned() };
     let mut edges = Edges::new();
-    for (path, module) in modules {
+    for (path, uses) in modules {
         let Some(from) = child_of(path) else { continue };
-        let targets = module.uses.iter().filter_map(|used| child_of(used));
+        let targets = uses.iter().filter_map(|used| child_of(used));
         let targets: Vec<String> = targets.filter(|to| *to != from).collect();
         edges.entry(from).or_default().extend(targets);
     }

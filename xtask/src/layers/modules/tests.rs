@@ -1,4 +1,5 @@
-use super::{SourceFile, check};
+use super::check;
+use crate::parsed_crate::Crate;
 
 /// A crate in which `a` uses `b`, `b` uses `c`, `c` uses `d`, and `d` whatever this says.
 fn chain(last: &str) -> Vec<(&'static str, String)> {
@@ -12,8 +13,13 @@ fn chain(last: &str) -> Vec<(&'static str, String)> {
 }
 
 fn findings(files: &[(&str, String)]) -> Vec<String> {
-    let files: Vec<_> = files.iter().map(|(path, text)| SourceFile { path, text }).collect();
-    check("planted", &files)
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    check("planted", &Crate::read("planted", &folder.path().join("lib.rs")).unwrap())
 }
 
 #[test]

@@ -10,7 +10,7 @@ use reqwest::Response;
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
 use tokio::time::sleep;
 
-use super::super::error::McpError;
+use super::super::error::{McpError, McpErrorKind};
 use super::super::fault::{HttpFault, MessageFault};
 use super::super::message::RpcResult;
 use super::super::sse::SseDecoder;
@@ -71,7 +71,9 @@ impl HttpTransport {
             let broken = match self.read_until_answer(response, exchange, &mut reading).await {
                 Ok(Some(answer)) => return answer,
                 Ok(None) => HttpFault::StreamEnded,
-                Err(McpError::Http { fault: HttpFault::Connection, .. }) => HttpFault::Connection,
+                Err(McpError {
+                    kind: McpErrorKind::Http { fault: HttpFault::Connection }, ..
+                }) => HttpFault::Connection,
                 Err(error) => return Err(error),
             };
             response = self.resume(&mut reading).await.ok_or_else(|| self.http_error(broken))?;
@@ -103,8 +105,8 @@ impl HttpTransport {
                     }
                 }
                 if reading.garbage >= self.garbage_limit {
-                    let upstream = self.inbox.upstream().to_owned();
-                    return Err(McpError::Garbage { upstream, lines: reading.garbage });
+                    let lines = reading.garbage;
+                    return Err(self.inbox.error(McpErrorKind::Garbage { lines }));
                 }
             }
         }

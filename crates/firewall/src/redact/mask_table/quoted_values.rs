@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use serde_json::Value;
+use weaver_types::JsonPointer;
 
 use super::disclosed_values::MIN_PIECE_BYTES;
 
@@ -42,7 +43,7 @@ pub(super) fn mask_quoted<'t, 'm>(
 /// The forms in which messages quote a value: verbatim, escaped by `Debug` or JSON, and as part of
 /// a JSON pointer, itself possibly escaped.
 fn quoted_forms(value: &str) -> Vec<String> {
-    let pointer = value.replace('~', "~0").replace('/', "~1");
+    let pointer = JsonPointer::escape_step(value);
     let mut forms = Vec::new();
     for plain in [value.to_owned(), pointer] {
         let json = Value::from(plain.as_str()).to_string();

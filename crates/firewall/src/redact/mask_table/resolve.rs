@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 use weaver_text::escape;
-use weaver_types::MaskedValue;
+use weaver_types::{JsonPointer, MaskedValue};
 
 use super::disclosed_values::MAX_DISCLOSED;
 use super::entry::{MaskEntry, ValueForm};
@@ -224,7 +224,7 @@ impl<'a> Resolver<'a> {
     fn at_child<T>(&mut self, step: &str, look: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.pointer.len();
         self.pointer.push('/');
-        self.pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
+        self.pointer.push_str(&JsonPointer::escape_step(step));
         let out = look(self);
         self.pointer.truncate(before);
         out
@@ -300,7 +300,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn shown_pointer(&self) -> String {
-        escape::line(escape::truncate(&self.pointer, MAX_POINTER_CHARS)).into_owned()
+        escape::excerpt(&self.pointer, MAX_POINTER_CHARS)
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use weaver_agent_kernel::{ContractComparison, Driver, Kernel, Registry};
 use weaver_drivers::McpDriver;
 use weaver_drivers::confine::EnforcedConfinement;
-use weaver_drivers::mcp::{Connection, ListedTool, McpError};
+use weaver_drivers::mcp::{Connection, ListedTool, McpError, McpErrorKind};
 use weaver_types::{Capability, CapabilityId, EventKind};
 
 use super::dedicated_instance::ApprovedItem;
@@ -178,7 +178,10 @@ impl ManagedServer {
         let problem = kernel.firewall().redact_text(&error.with_stderr()).text;
         let is_new = match self.state.lock() {
             // Keep the original cause: "too early to try again" says less.
-            Ok(state) if state.problem.is_some() && matches!(error, McpError::Backoff { .. }) => {
+            Ok(state)
+                if state.problem.is_some()
+                    && matches!(error.kind, McpErrorKind::Backoff { .. }) =>
+            {
                 return;
             }
             Ok(mut state) => {
@@ -203,7 +206,7 @@ impl ManagedServer {
 
 /// False where the gateway itself closed the connection, as it does when it ends.
 fn is_loss(error: &McpError) -> bool {
-    !matches!(error, McpError::Shutdown { .. })
+    error.kind != McpErrorKind::Shutdown
 }
 
 #[cfg(test)]
@@ -212,8 +215,7 @@ mod tests {
 
     #[test]
     fn a_server_that_the_gateway_closed_is_not_lost() {
-        let upstream = || "files".to_owned();
-        assert!(!is_loss(&McpError::Shutdown { upstream: upstream() }));
-        assert!(is_loss(&McpError::TooManySubscriptions { upstream: upstream(), limit: 1 }));
+        assert!(!is_loss(&McpErrorKind::Shutdown.at("files")));
+        assert!(is_loss(&McpErrorKind::TooManySubscriptions { limit: 1 }.at("files")));
     }
 }

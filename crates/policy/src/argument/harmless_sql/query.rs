@@ -1,8 +1,8 @@
 //! Reads queries: what a `select` and its relatives read.
 
-use super::expressions::{StatementReader, is_one_of};
-use super::functions::{BARE_PRAGMAS, FILE_ENDINGS, TABLE_FUNCTIONS, TABLE_PRAGMAS};
+use super::functions::{BARE_PRAGMAS, FILE_ENDINGS, TABLE_FUNCTIONS, TABLE_PRAGMAS, is_listed};
 use super::obstacle::Obstacle;
+use super::statement_reader::{StatementReader, is_one_of};
 use super::tokens::Token;
 
 /// Words that begin a query.
@@ -291,7 +291,7 @@ impl<'t> StatementReader<'t> {
         }
         let mut name = self.takes_name()?;
         if self.is_symbol(0, "(") {
-            if !is_one_of(name, TABLE_FUNCTIONS) {
+            if !is_listed(name, TABLE_FUNCTIONS) {
                 return self.refuse(Obstacle::Function(name));
             }
             self.symbol("(")?;

@@ -384,8 +384,7 @@ fn is_contact_handle(text: &str) -> bool {
 
 /// The path as a JSON pointer.
 pub(super) fn json_pointer(at: &[PathStep<'_>]) -> String {
-    let step =
-        |step: &PathStep<'_>| format!("/{}", step.as_ref().replace('~', "~0").replace('/', "~1"));
+    let step = |step: &PathStep<'_>| format!("/{}", JsonPointer::escape_step(step.as_ref()));
     at.iter().map(step).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Reads the corpus: the tools, tasks, attacks and pairs of each suite.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -36,8 +36,6 @@ pub struct Task {
     pub benign: Vec<Value>,
     /// The first step whose output an attacker can write to.
     pub tainted: Option<usize>,
-    /// All steps with such an output.
-    pub tainting: BTreeSet<usize>,
 }
 
 /// What an attacker wants.
@@ -150,17 +148,13 @@ fn suite_of<'s>(suites: &'s mut BTreeMap<String, Suite>, value: &Value) -> &'s m
 }
 
 fn read_task(task: &Value) -> Result<Task> {
-    let tainting = task.get("tainting_steps").and_then(Value::as_array).cloned();
-    let tainting = tainting.unwrap_or_default();
-    let tainting: BTreeSet<usize> =
-        tainting.iter().filter_map(|step| usize::try_from(step.as_u64()?).ok()).collect();
+    let tainting = task.get("tainting_steps").and_then(Value::as_array).into_iter().flatten();
     Ok(Task {
         id: text_field(task, "id")?,
         prompt: text_field(task, "prompt")?,
         steps: read_calls(task),
         benign: task.get("benign_outputs").and_then(Value::as_array).cloned().unwrap_or_default(),
-        tainted: tainting.first().copied(),
-        tainting,
+        tainted: tainting.filter_map(|step| usize::try_from(step.as_u64()?).ok()).min(),
     })
 }
 

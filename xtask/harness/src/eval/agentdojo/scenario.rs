@@ -27,7 +27,7 @@ fn benign_scenario(suite: &Suite, task: &Task) -> Value {
             Some(output) => output.clone(),
             None => fill_placeholders(&call.output, |vector| suite.vectors.get(vector).cloned()),
         };
-        step_json(suite, call, output, task.tainting.contains(&number), true)
+        step_json(suite, call, output, true)
     });
     json!({ "id": task.id, "prompt": task.prompt, "steps": steps.collect::<Vec<_>>() })
 }
@@ -35,23 +35,21 @@ fn benign_scenario(suite: &Suite, task: &Task) -> Value {
 /// A task up to the first output that an attacker can write to, then the attacker's calls. The
 /// attacker's full goal is inserted at every attacker-controlled place.
 fn hijacked_scenario(suite: &Suite, task: &Task, attack: &Attack) -> Value {
-    let own = task.steps.iter().take(before_attack(task)).enumerate().map(|(number, call)| {
+    let own = task.steps.iter().take(before_attack(task)).map(|call| {
         let output = fill_placeholders(&call.output, |_| Some(attack.goal.clone()));
-        step_json(suite, call, output, task.tainting.contains(&number), true)
+        step_json(suite, call, output, true)
     });
-    let calls =
-        attack.calls.iter().map(|call| step_json(suite, call, call.output.clone(), true, false));
+    let calls = attack.calls.iter().map(|call| step_json(suite, call, call.output.clone(), false));
     let steps: Vec<Value> = own.chain(calls).collect();
     json!({ "id": format!("{}/{}", task.id, attack.id), "prompt": task.prompt, "steps": steps })
 }
 
-fn step_json(suite: &Suite, call: &Call, output: Value, untrusted: bool, release: bool) -> Value {
+fn step_json(suite: &Suite, call: &Call, output: Value, release: bool) -> Value {
     json!({
         "tool": format!("{}.{}", suite.surface(), call.tool),
         "args": call.args,
         "output": output,
         "error": call.error,
-        "untrusted": untrusted,
         "release": release,
     })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use proc_macro2::TokenTree;
+use proc_macro2::{TokenStream, TokenTree};
 use syn::{Item, UseTree, Visibility};
 
 /// The names from the root of the crate; empty for the root itself.
@@ -30,6 +30,8 @@ pub struct Module {
 /// One name that a `use` brings into scope.
 pub struct Import {
     pub is_public: bool,
+    /// Whether any other module can name it from here.
+    pub is_exported: bool,
     /// The name in scope; `None` for a glob import.
     pub name: Option<String>,
     pub path: Vec<String>,
@@ -63,8 +65,7 @@ impl Crate {
         for item in &items {
             match item {
                 Item::Use(one) if !is_for_tests(&one.attrs) => {
-                    let is_public = matches!(one.vis, Visibility::Public(_));
-                    collect_imports(&one.tree, &mut Vec::new(), is_public, &mut imports);
+                    collect_imports(&one.tree, &mut Vec::new(), &one.vis, &mut imports);
                 }
                 Item::Mod(one) if !is_for_tests(&one.attrs) => {
                     let name = one.ident.to_string();
@@ -88,22 +89,8 @@ impl Crate {
     }
 
     fn resolve_within(&self, from: &ModulePath, path: &[String], hops: usize) -> Target {
-        let (mut at, mut rest, mut is_local) = (from.clone(), path, false);
-        while let Some((first, more)) = rest.split_first() {
-            match first.as_str() {
-                "crate" => at = ModulePath::new(),
-                "super" => drop(at.pop()),
-                "self" => {}
-                name => {
-                    let below = [at.as_slice(), &[name.to_owned()]].concat();
-                    if !self.modules.contains_key(&below) {
-                        break;
-                    }
-                    at = below;
-                }
-            }
-            (rest, is_local) = (more, true);
-        }
+        let (at, rest) = self.descend(from, path);
+        let is_local = rest.len() < path.len();
         let Some((name, more)) = rest.split_first() else { return Target::Module(at) };
         let Some(module) = self.modules.get(&at) else { return Target::Foreign };
         if more.is_empty() && module.items.iter().any(|item| name_of(item) == Some(name.clone())) {
@@ -117,6 +104,44 @@ impl Crate {
             return self.resolve_within(&at, &whole, hops - 1);
         }
         Target::Foreign
+    }
+
+    /// The deepest module that a path leads to, through imports and re-exports, whatever it names
+    /// there. A path into another crate leads to the module where it is written or imported.
+    pub fn module_of(&self, from: &ModulePath, path: &[String]) -> ModulePath {
+        let (mut at, mut path) = (from.clone(), path);
+        for _ in 0..=MAX_HOPS {
+            let rest;
+            (at, rest) = self.descend(&at, path);
+            let module = self.modules.get(&at);
+            let import = module.zip(rest.first()).and_then(|(module, name)| {
+                module.imports.iter().find(|one| one.name.as_ref() == Some(name))
+            });
+            let Some(import) = import else { break };
+            path = &import.path;
+        }
+        at
+    }
+
+    /// Follows a path down the tree of modules: the module that it reaches, and the rest.
+    fn descend<'p>(&self, from: &ModulePath, path: &'p [String]) -> (ModulePath, &'p [String]) {
+        let (mut at, mut rest) = (from.clone(), path);
+        while let Some((first, more)) = rest.split_first() {
+            match first.as_str() {
+                "crate" => at = ModulePath::new(),
+                "super" => drop(at.pop()),
+                "self" => {}
+                name => {
+                    let below = [at.as_slice(), &[name.to_owned()]].concat();
+                    if !self.modules.contains_key(&below) {
+                        break;
+                    }
+                    at = below;
+                }
+            }
+            rest = more;
+        }
+        (at, rest)
     }
 }
 
@@ -160,32 +185,40 @@ fn module_file(folder: &Path, name: &str) -> PathBuf {
     if plain.is_file() { plain } else { folder.join(name).join("mod.rs") }
 }
 
-fn collect_imports(tree: &UseTree, path: &mut Vec<String>, is_public: bool, out: &mut Vec<Import>) {
+fn collect_imports(
+    tree: &UseTree,
+    path: &mut Vec<String>,
+    visibility: &Visibility,
+    out: &mut Vec<Import>,
+) {
+    let is_public = matches!(visibility, Visibility::Public(_));
+    let is_exported = !matches!(visibility, Visibility::Inherited);
+    let import = |name, path| Import { is_public, is_exported, name, path };
     match tree {
         UseTree::Path(one) => {
             path.push(one.ident.to_string());
-            collect_imports(&one.tree, path, is_public, out);
+            collect_imports(&one.tree, path, visibility, out);
             path.pop();
         }
         UseTree::Name(one) if one.ident == "self" => {
-            out.push(Import { is_public, name: path.last().cloned(), path: path.clone() });
+            out.push(import(path.last().cloned(), path.clone()));
         }
         UseTree::Name(one) => {
             let name = one.ident.to_string();
             let path = [path.as_slice(), std::slice::from_ref(&name)].concat();
-            out.push(Import { is_public, name: Some(name), path });
+            out.push(import(Some(name), path));
         }
         UseTree::Rename(one) => {
             let mut whole = path.clone();
             if one.ident != "self" {
                 whole.push(one.ident.to_string());
             }
-            out.push(Import { is_public, name: Some(one.rename.to_string()), path: whole });
+            out.push(import(Some(one.rename.to_string()), whole));
         }
-        UseTree::Glob(_) => out.push(Import { is_public, name: None, path: path.clone() }),
+        UseTree::Glob(_) => out.push(import(None, path.clone())),
         UseTree::Group(group) => {
             for tree in &group.items {
-                collect_imports(tree, path, is_public, out);
+                collect_imports(tree, path, visibility, out);
             }
         }
     }
@@ -210,9 +243,15 @@ pub fn name_of(item: &Item) -> Option<String> {
 
 /// Whether an attribute compiles the item for tests or documentation only.
 pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().filter(|one| one.path().is_ident("cfg")).any(|one| {
-        let text = quote::ToTokens::to_token_stream(&one.meta).to_string().replace(' ', "");
-        let condition = text.strip_prefix("cfg(").unwrap_or(&text);
-        ["test)", "all(test", "doctest", "all(doctest"].iter().any(|it| condition.starts_with(it))
-    })
+    attributes
+        .iter()
+        .filter(|one| one.path().is_ident("cfg"))
+        .any(|one| is_test_condition(&quote::ToTokens::to_token_stream(&one.meta)))
+}
+
+/// Whether the tokens are `cfg(…)` with a condition that holds for tests or documentation only.
+pub fn is_test_condition(tokens: &TokenStream) -> bool {
+    let text = tokens.to_string().replace(' ', "");
+    let condition = text.strip_prefix("cfg(").unwrap_or_default();
+    ["test)", "all(test", "doctest", "all(doctest"].iter().any(|it| condition.starts_with(it))
 }

@@ -7,9 +7,9 @@ use weaver_types::CapabilityId;
 
 use crate::representative_names;
 
-/// Where the capabilities of a catalogue come from.
+/// Where the capabilities of a set come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CatalogueOrigin {
+pub enum CapabilitySetOrigin {
     /// A complete list was given; there are no other capabilities.
     Given,
     /// They were derived from the names and patterns in the documents; there may be others.
@@ -18,16 +18,16 @@ pub enum CatalogueOrigin {
 
 /// The capabilities that an analysis is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Catalogue {
+pub struct CapabilitySet {
     ids: BTreeSet<CapabilityId>,
-    origin: CatalogueOrigin,
+    origin: CapabilitySetOrigin,
 }
 
-impl Catalogue {
-    /// A catalogue with exactly these capabilities.
+impl CapabilitySet {
+    /// A set of exactly these capabilities.
     #[must_use]
     pub fn new(ids: impl IntoIterator<Item = CapabilityId>) -> Self {
-        Self { ids: ids.into_iter().collect(), origin: CatalogueOrigin::Given }
+        Self { ids: ids.into_iter().collect(), origin: CapabilitySetOrigin::Given }
     }
 
     /// The capabilities that the documents name: every id, a representative for each pattern, and
@@ -41,7 +41,7 @@ impl Catalogue {
         }
         let names = representative_names::one_per_pattern(patterns);
         let ids = names.into_iter().filter_map(|name| CapabilityId::parse(name).ok()).collect();
-        Self { ids, origin: CatalogueOrigin::Documents }
+        Self { ids, origin: CapabilitySetOrigin::Documents }
     }
 
     /// The capabilities.
@@ -52,7 +52,7 @@ impl Catalogue {
 
     /// Where the capabilities come from.
     #[must_use]
-    pub fn origin(&self) -> CatalogueOrigin {
+    pub fn origin(&self) -> CapabilitySetOrigin {
         self.origin
     }
 }
