@@ -31,6 +31,7 @@ mod run_masks;
 mod scan_window;
 mod scanner;
 mod secrets;
+mod spoken;
 mod stream;
 #[cfg(test)]
 mod tests;

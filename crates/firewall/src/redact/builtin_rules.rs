@@ -55,7 +55,7 @@ pub(crate) fn build_engine(
     for text in files {
         let added = rule_file::parse_rules(text)?;
         for rule in &added {
-            rule.pattern
+            rule.finder
                 .check()
                 .map_err(|problem| RuleFileError::for_rule(&rule.id, problem.to_string()))?;
             if let Some(known) =

@@ -8,8 +8,9 @@ use regex::bytes::{Regex, RegexBuilder};
 use weaver_types::ValueFamily;
 
 use super::checksum;
+use super::spoken::Grader;
 use super::text_cache::TextCache;
-use super::validators::Validator;
+use super::validators::{Validator, not_placeholder_password};
 use super::work_meter;
 
 /// How many bytes from an anchor a pattern sees by default.
@@ -37,8 +38,8 @@ pub(crate) struct Rule {
     pub(crate) family: ValueFamily,
     /// The literals at which a match can start.
     pub(crate) anchors: Vec<String>,
-    /// The pattern, matched from the anchor's first byte.
-    pub(crate) pattern: Pattern,
+    /// What finds the value from the anchor's first byte.
+    pub(crate) finder: Finder,
     /// Whether the byte before the anchor must not be a letter, a digit or `_`.
     pub(crate) boundary: bool,
     /// How many bytes from the anchor's start the pattern sees.
@@ -93,13 +94,18 @@ impl Rule {
             return None;
         }
         work_meter::add_bytes(window.len());
-        let Some(regex) = self.pattern.compiled() else {
-            // A pattern that does not compile masks everything that it could have matched.
-            return Some(at..cache.run_end(text, at));
+        let found = match &self.finder {
+            Finder::Grader(grader) => grader(text, self.anchor_at(text, at)?, end)?,
+            Finder::Pattern(pattern) => {
+                let Some(regex) = pattern.compiled() else {
+                    // A pattern that does not compile masks everything that it could have matched.
+                    return Some(at..cache.run_end(text, at));
+                };
+                let found = value_range(regex, window)?;
+                at + found.start + self.trim.0..at + found.end.saturating_sub(self.trim.1)
+            }
         };
-        let found = value_range(regex, window)?;
-        let found = found.start + self.trim.0..found.end.saturating_sub(self.trim.1);
-        let mut range = to_char_boundaries(text, at + found.start..at + found.end);
+        let mut range = to_char_boundaries(text, found);
         let value = text.get(range.clone())?;
         if value.is_empty() || !self.accepts(text, &range, value) {
             return None;
@@ -113,6 +119,17 @@ impl Rule {
         Some(range)
     }
 
+    /// The longest anchor at this position.
+    fn anchor_at(&self, text: &str, at: usize) -> Option<Range<usize>> {
+        let rest = text.get(at..)?.as_bytes();
+        let is_here = |anchor: &&String| {
+            let start = rest.get(..anchor.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(anchor.as_bytes()))
+        };
+        let longest = self.anchors.iter().filter(is_here).map(String::len).max()?;
+        Some(at..at + longest)
+    }
+
     /// True if the rule, from an anchor at `at`, could read beyond this end.
     pub(crate) fn may_read_beyond(&self, text: &[u8], at: usize, end: usize) -> bool {
         let before = at.checked_sub(1).and_then(|at| text.get(at));
@@ -122,6 +139,7 @@ impl Rule {
 
     fn accepts(&self, text: &str, range: &Range<usize>, value: &str) -> bool {
         self.checks.iter().all(|check| check(value))
+            && (&*self.kind != "password" || not_placeholder_password(value))
             && self.entropy.is_none_or(|least| checksum::shannon_entropy(value) >= least)
             && (self.allow.is_empty() || {
                 let lower = value.to_ascii_lowercase();
@@ -173,6 +191,27 @@ pub(crate) enum PatternError {
     Syntax(String),
     #[error("it matches the empty text")]
     MatchesEmpty,
+}
+
+/// What finds a value.
+#[derive(Debug)]
+pub(crate) enum Finder {
+    Pattern(Pattern),
+    /// Code that adds up evidence.
+    Grader(Grader),
+}
+
+impl Finder {
+    /// Checks that a pattern can be used.
+    ///
+    /// # Errors
+    /// [`PatternError`].
+    pub(crate) fn check(&self) -> Result<(), PatternError> {
+        match self {
+            Self::Pattern(pattern) => pattern.check(),
+            Self::Grader(_) => Ok(()),
+        }
+    }
 }
 
 /// A byte pattern that is compiled on first use.

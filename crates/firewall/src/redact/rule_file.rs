@@ -6,9 +6,10 @@ use weaver_types::{PERSONAL_KINDS, SECRET_KINDS, ValueFamily};
 
 use super::anchor_matcher::MIN_LITERAL_BYTES;
 use super::rule::{
-    ContextWords, DEFAULT_CONTEXT_BYTES, DEFAULT_REACH, MAX_LOOKBEHIND, MAX_REACH, Pattern, Rule,
+    ContextWords, DEFAULT_CONTEXT_BYTES, DEFAULT_REACH, Finder, MAX_LOOKBEHIND, MAX_REACH, Pattern,
+    Rule,
 };
-use super::validators;
+use super::{spoken, validators};
 
 /// The most rules of one file, and its most bytes.
 pub(crate) const MAX_RULES: usize = 2_000;
@@ -68,7 +69,9 @@ struct RuleEntry {
     kind: String,
     family: Option<String>,
     anchors: Vec<String>,
-    pattern: String,
+    pattern: Option<String>,
+    /// The name of a grader, in place of a pattern.
+    grader: Option<String>,
     #[serde(default = "default_true")]
     boundary: bool,
     #[serde(default = "default_reach")]
@@ -156,6 +159,7 @@ impl RuleEntry {
             }
             needs => needs.and_then(|sign| u8::try_from(sign).ok()),
         };
+        let finder = self.finder()?;
         let checks = self.checks()?;
         let family = self.family()?;
         Ok(Rule {
@@ -163,7 +167,7 @@ impl RuleEntry {
             kind: Arc::from(self.kind.as_str()),
             family,
             anchors: self.anchors.iter().map(|a| a.to_ascii_lowercase()).collect(),
-            pattern: Pattern::with_lookbehind(self.pattern, self.lookbehind),
+            finder,
             boundary: self.boundary,
             reach: self.reach,
             lookbehind: self.lookbehind,
@@ -179,6 +183,18 @@ impl RuleEntry {
             masks: self.masks,
             keeps: self.keeps,
         })
+    }
+
+    fn finder(&self) -> Result<Finder, RuleFileError> {
+        match (&self.pattern, &self.grader) {
+            (Some(pattern), None) => {
+                Ok(Finder::Pattern(Pattern::with_lookbehind(pattern.clone(), self.lookbehind)))
+            }
+            (None, Some(name)) => spoken::by_name(name).map(Finder::Grader).ok_or_else(|| {
+                RuleFileError::for_rule(&self.id, format!("there is no grader `{name}`"))
+            }),
+            _ => Err(RuleFileError::for_rule(&self.id, "it needs a `pattern`")),
+        }
     }
 
     /// The family of the values: that of a known kind; otherwise the one the rule states, or

@@ -21,6 +21,7 @@ use std::ops::Range;
 
 pub(crate) use assigned_value::is_secret_text;
 pub(crate) use secret_name::SecretKind;
+pub(crate) use token_stats::is_random_token;
 
 use super::covered_ranges::CoveredRanges;
 use super::scan_window::ScanWindow;

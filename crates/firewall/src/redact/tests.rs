@@ -51,7 +51,7 @@ fn every_rule_that_finds_something_has_an_example() {
 #[test]
 fn every_pattern_compiles() {
     for rule in builtin_rules::data_rules().unwrap() {
-        assert_eq!(rule.pattern.check(), Ok(()), "{}", rule.id);
+        assert_eq!(rule.finder.check(), Ok(()), "{}", rule.id);
     }
 }
 

@@ -14,8 +14,8 @@ pub(super) struct Card {
     pub(super) range: Range<usize>,
     /// Its form alone is weak evidence.
     pub(super) has_weak_form: bool,
-    /// It has thirteen digits, like article numbers and timestamps in milliseconds, so a word must
-    /// name it.
+    /// It has thirteen digits, like article numbers and timestamps in milliseconds, or twelve like the
+    /// latter, so a word must name it.
     pub(super) needs_keyword: bool,
     /// It is a published test number, which belongs to nobody.
     pub(super) is_test_card: bool,
@@ -68,7 +68,8 @@ pub(super) fn card_at(bytes: &[u8], token: Token) -> Option<Card> {
             let has_weak_form =
                 sign.last == 0 && (!matches!(count, 14 | 16) || number.first() == Some(&b'1'));
             let is_test_card = test_cards::is_published(number);
-            let needs_keyword = sign.last == 0 && count == 13;
+            let is_time = number.ends_with(b"00000");
+            let needs_keyword = sign.last == 0 && (count == 13 || count == 12 && is_time);
             let followed_by_card = sign.last == b' ' && is_next_card(bytes, at + 1);
             let range = token.start..at;
             found =

@@ -101,14 +101,18 @@ fn is_message_id(bytes: &[u8], address: Range<usize>, at: usize) -> bool {
     is_header && local.is_some_and(is_made_up)
 }
 
-/// True after the name of an event of a calendar: `UID:q8Vn…@google.com`, `"iCalUID": "q8Vn…@…"`.
+/// True after the name of an event of a calendar or of a call: `UID:q8Vn…@google.com`,
+/// `"iCalUID": "q8Vn…@…"`, `Call-ID: q8Vn…@pbx`.
 fn is_after_uid(bytes: &[u8], start: usize) -> bool {
     const MAX_NAME_BYTES: usize = 16;
     let before = bytes.get(start.saturating_sub(MAX_NAME_BYTES)..start).unwrap_or_default();
     let is_between = |byte: &&u8| b" \"':=\\".contains(byte);
     let len = before.len() - before.iter().rev().take_while(is_between).count();
-    before.get(len.saturating_sub(3)..len).is_some_and(|name| name.eq_ignore_ascii_case(b"uid"))
-        && len < before.len()
+    let ends_with = |name: &&[u8]| {
+        let end = before.get(len.saturating_sub(name.len())..len);
+        end.is_some_and(|end| end.eq_ignore_ascii_case(name))
+    };
+    [&b"uid"[..], b"call-id"].iter().any(ends_with) && len < before.len()
 }
 
 /// True for numbers and tokens. Names may be among them, as in those of Git: `20260814-1-jane@…`.

@@ -342,7 +342,10 @@ pub(super) fn mac_at(reader: &ContextReader<'_>, token: Token) -> Option<Range<u
     let lettered = run.iter().any(u8::is_ascii_alphabetic);
     let bounded =
         open(byte_before(bytes, start)) && open(byte_at(bytes, end)) || byte_at(bytes, end) == b'.';
-    if !grouped || !bounded {
+    // Weights of a collation: `[.417B.0021.0002.4FAE]`.
+    let is_weight =
+        byte_before(bytes, start) == b'.' && !byte_before(bytes, start - 1).is_ascii_alphanumeric();
+    if !grouped || !bounded || is_weight {
         return None;
     }
     let named = || TopicContext::around(reader, start, end).right_before & topic::MAC != 0;

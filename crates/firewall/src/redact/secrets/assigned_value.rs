@@ -383,14 +383,16 @@ fn is_password(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
         || shape.len >= 6 && text.starts_with(['$', '%']) && shape.digits > 0
 }
 
-/// True for a pointer, an integer type, or words between stars: `*mut`, `__u32`, `*all*tokens*`.
+/// True for a pointer, an integer type, a path of program text, or words between stars: `*mut`, `__u32`, `*all*tokens*`.
 fn is_type_or_pattern(text: &str) -> bool {
     let is_starred =
         text.contains('*') && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'*');
     let bare = text.trim_start_matches('_').trim_end_matches("_t");
     let size = bare.strip_prefix("uint").or_else(|| bare.strip_prefix("int"));
     let size = size.or_else(|| bare.strip_prefix(['u', 'i', 's'])).unwrap_or_default();
-    is_starred || matches!(size, "8" | "16" | "32" | "64" | "128" | "size")
+    let is_name = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b':';
+    let is_path = text.contains("::") && text.bytes().all(is_name);
+    is_starred || is_path || matches!(size, "8" | "16" | "32" | "64" | "128" | "size")
 }
 
 /// True for numbers among characters of a script that writes words without blanks: `至少12位`,

@@ -33,12 +33,17 @@ pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
             b'=' => at_equals(bytes, at),
             b':' => at_colon(bytes, at),
             b'>' => in_xml_element(bytes, at)
-                .or_else(|| labelled_value::after_closing_tag(bytes, at).map(Assignment::labelled)),
+                .or_else(|| labelled_value::after_closing_tag(bytes, at).map(Assignment::labelled))
+                .or_else(|| {
+                    password_table::scan_below_markup_heading(bytes, at, hits);
+                    None
+                }),
             b',' | b';' | b'|' | b'\t' => {
                 password_table::scan_below_heading(bytes, at, &mut columns, hits);
                 in_argument_list(bytes, at)
                     .or_else(|| labelled_value::in_next_cell(bytes, at).map(Assignment::labelled))
             }
+            b'-' if byte_at(bytes, at.wrapping_sub(1)) == b'<' => at_arrow(bytes, at),
             b'-' => command_line_flag(bytes, at),
             _ => None,
         };
@@ -128,9 +133,17 @@ fn is_in_connection_string(bytes: &[u8], sign: usize, value: &AssignedValue) -> 
     SERVERS.iter().any(|name| memchr::memmem::find(&before, name).is_some())
 }
 
+/// A value in `name <- value`.
+fn at_arrow(bytes: &[u8], at: usize) -> Option<Assignment> {
+    let kind = kind_before(bytes, at - 1)?;
+    let value = assigned_value::value_after(bytes, at + 1, b'=')?;
+    (value.quoted && !value.is_adjacent).then_some(Assignment { kind, value })
+}
+
 fn at_colon(bytes: &[u8], at: usize) -> Option<Assignment> {
     let (after, second) = (byte_at(bytes, at + 1), byte_at(bytes, at + 2));
-    if b"=:".contains(&after) || after == b'/' && second == b'/' {
+    // `${X:?…}` says what is wrong without the variable.
+    if b"=:?".contains(&after) || after == b'/' && second == b'/' {
         return None;
     }
     if byte_at(bytes, at.wrapping_sub(1)) == b':' && byte_at(bytes, at.wrapping_sub(2)) != b':' {
@@ -144,6 +157,9 @@ fn at_colon(bytes: &[u8], at: usize) -> Option<Assignment> {
         return None;
     }
     let mut value = assigned_value::value_after(bytes, at + 1, b':')?;
+    // A text is what is typed into a field, or what is shown for it.
+    let name = slice(bytes, name_before(bytes, at).unwrap_or(at..at));
+    value.requires_token |= name.eq_ignore_ascii_case(b"text");
     if b" \t".contains(&after) {
         fill_line(bytes, at, kind, &mut value);
     }
@@ -191,17 +207,31 @@ pub(super) fn is_in_resource_name(bytes: &[u8], colon: usize) -> bool {
 
 /// The kind of secret that the name before a sign announces.
 fn kind_before(bytes: &[u8], sign: usize) -> Option<SecretKind> {
-    let mut name = name_before(bytes, sign)?;
+    let Some(mut name) = name_before(bytes, sign) else {
+        let name = name_before(bytes, before_ordinal(bytes, sign)?)?;
+        return secret_name::secret_kind(slice(bytes, name))
+            .filter(|kind| *kind != SecretKind::Pass);
+    };
     if is_type_name(slice(bytes, name.clone())) {
         name = name_before(bytes, name.start)?;
     }
     let text = slice(bytes, name.clone());
-    if is_value_key(text) {
-        return kind_of_pair(bytes, name.start).or_else(|| kind_of_parent(bytes, name.start));
+    let (_, word) = secret_name::split_last_word(text);
+    if is_value_key(text) || is_value_key(word) && secret_name::secret_kind(text).is_none() {
+        return kind_of_pair(bytes, name.start)
+            .or_else(|| kind_of_parent(bytes, name.start))
+            .or_else(|| kind_of_object(bytes, name.start));
     }
     let kind = secret_name::secret_kind(text)?;
     let is_public = kind == SecretKind::Weak && secret_name::is_public_phrase(bytes, name.start);
     (!is_public).then_some(kind)
+}
+
+/// Where the name ends before a number that says which of several it is: `key 1: …`.
+fn before_ordinal(bytes: &[u8], sign: usize) -> Option<usize> {
+    let at = sign.checked_sub(2)?;
+    let is_ordinal = byte_at(bytes, at + 1).is_ascii_digit() && byte_at(bytes, at) == b' ';
+    (is_ordinal && byte_at(bytes, at.wrapping_sub(1)).is_ascii_alphabetic()).then_some(at)
 }
 
 /// The name that ends before this position; quotes, brackets and blanks may intervene.
@@ -267,10 +297,10 @@ fn is_type_name(name: &[u8]) -> bool {
 }
 
 fn is_value_key(name: &[u8]) -> bool {
-    if !matches!(name.len(), 3..=7) || !name.first().is_some_and(|b| b"vdcVDC".contains(b)) {
+    if !matches!(name.len(), 3..=7) || !name.first().is_some_and(|b| b"vdctVDCT".contains(b)) {
         return false;
     }
-    [&b"value"[..], b"val", b"default", b"content"]
+    [&b"value"[..], b"val", b"default", b"content", b"text"]
         .iter()
         .any(|known| known.eq_ignore_ascii_case(name))
 }
@@ -298,6 +328,34 @@ fn kind_of_parent(bytes: &[u8], value: usize) -> Option<SecretKind> {
     secret_name::secret_kind(slice(bytes, name))
 }
 
+/// The kind that the label of an object announces whose value is here: `{"label": "password", "type":
+/// "x", "value": …`.
+fn kind_of_object(bytes: &[u8], value: usize) -> Option<SecretKind> {
+    const LABELS: [&[u8]; 8] =
+        [b"label", b"name", b"key", b"field", b"element", b"title", b"placeholder", b"id"];
+    const MAX_FIELDS_BYTES: usize = 160;
+    let run = slice(bytes, value.saturating_sub(MAX_FIELDS_BYTES)..value);
+    let open = run.iter().rposition(|b| matches!(b, b'{' | b'}' | b'[' | b']'))?;
+    let around = |b: &u8| b.is_ascii_whitespace() || b"\"'\\".contains(b);
+    let trim = |text: &[u8]| {
+        let start = text.iter().position(|b| !around(b))?;
+        let end = text.iter().rposition(|b| !around(b))?;
+        text.get(start..=end).map(<[u8]>::to_vec)
+    };
+    let fields = slice(run, open + 1..run.len()).split(|b| *b == b',');
+    let labels = fields.filter_map(|field| {
+        let (name, label) = field.split_at_checked(memchr::memchr(b':', field)?)?;
+        let (_, word) = secret_name::split_last_word(name);
+        let is_label = LABELS.iter().any(|known| known.eq_ignore_ascii_case(word));
+        is_label.then(|| trim(slice(label, 1..label.len())))?
+    });
+    let is_object = byte_at(run, open) == b'{';
+    labels.filter(|_| is_object).find_map(|label| {
+        let label = label.strip_suffix(b" field").unwrap_or(&label);
+        secret_name::kind_of_heading(label)
+    })
+}
+
 /// A value in `<name>value</name>` or `<property name="name">value</property>`.
 fn in_xml_element(bytes: &[u8], at: usize) -> Option<Assignment> {
     let run = slice(bytes, at.saturating_sub(96)..at);
@@ -310,8 +368,19 @@ fn in_xml_element(bytes: &[u8], at: usize) -> Option<Assignment> {
     let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_.-:".contains(b);
     let len = tag.iter().take_while(named).count();
     let kind = secret_name::secret_kind(slice(bytes, start..start + len))
-        .or_else(|| kind_of_attribute(tag))?;
+        .or_else(|| kind_of_attribute(tag))
+        .or_else(|| kind_of_outer_element(bytes, start, len))?;
     Some(Assignment { kind, value: assigned_value::value_in_element(bytes, at + 1)? })
+}
+
+/// The kind that the element around announces: `<Password><Value>…`.
+fn kind_of_outer_element(bytes: &[u8], start: usize, len: usize) -> Option<SecretKind> {
+    const MAX_GAP: usize = 48;
+    let outer =
+        slice(bytes, start.saturating_sub(MAX_GAP + MAX_NAME_BYTES)..start.saturating_sub(1));
+    let outer = outer.trim_ascii_end().strip_suffix(b">")?;
+    let name = slice(outer, outer.iter().rposition(|b| *b == b'<')? + 1..outer.len());
+    is_value_key(slice(bytes, start..start + len)).then(|| secret_name::secret_kind(name))?
 }
 
 /// The kind that the last attribute of a tag announces, as in `name="db.password"`.
@@ -332,12 +401,15 @@ fn in_argument_list(bytes: &[u8], at: usize) -> Option<Assignment> {
         return None;
     }
     let name = name_before(bytes, at)?;
-    let open = byte_at(bytes, name.start.wrapping_sub(1));
+    // A selector of an element: `fill('#password', …`.
+    let selected = usize::from(byte_at(bytes, name.start.wrapping_sub(1)) == b'#');
+    let quoted = name.start.saturating_sub(selected);
+    let open = byte_at(bytes, quoted.wrapping_sub(1));
     let kind = (open == quote).then(|| secret_name::secret_kind(slice(bytes, name.clone())))??;
     let mut value = assigned_value::value_after(bytes, at + 1, b',')?;
     // In a list of names the next name is not a value, so the value must look like a token.
-    let call = byte_at(bytes, name.start.wrapping_sub(2)) == b'(';
-    value.requires_token = !call || !stores(bytes, name.start.saturating_sub(2));
+    let call = byte_at(bytes, quoted.wrapping_sub(2)) == b'(';
+    value.requires_token = !call || !stores(bytes, quoted.saturating_sub(2));
     // `'USERPWD', 'HTTP200ALIASES'` and `"pass", "import sys"` are lists.
     let is_listed = value.requires_token && {
         let raw = slice(bytes, value.range.clone());
@@ -351,14 +423,20 @@ fn in_argument_list(bytes: &[u8], at: usize) -> Option<Assignment> {
 /// True if the name of the call whose bracket is here says that it stores a value: `setProperty`,
 /// `define`. Others say something about a field: `rejectValue("password", "mismatch")`.
 fn stores(bytes: &[u8], bracket: usize) -> bool {
-    const VERBS: [&[u8]; 14] = [
-        b"set", b"put", b"define", b"env", b"add", b"with", b"config", b"option", b"param",
-        b"append", b"header", b"property", b"insert", b"default",
+    const VERBS: [&[u8]; 17] = [
+        b"getenv", b"fill", b"type", b"set", b"put", b"define", b"env", b"add", b"with", b"config",
+        b"option", b"param", b"append", b"header", b"property", b"insert", b"default",
     ];
     let run = slice(bytes, bracket.saturating_sub(32)..bracket);
     let len = run.iter().rev().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
-    let name = slice(run, run.len() - len..run.len()).to_ascii_lowercase();
-    VERBS.iter().any(|verb| memchr::memmem::find(&name, verb).is_some())
+    let name = slice(run, run.len() - len..run.len());
+    let lower = name.to_ascii_lowercase();
+    // A word of the name begins with the verb: `setProperty`, but not `InputBox`.
+    let begins_word = |at: usize| {
+        !byte_at(name, at.wrapping_sub(1)).is_ascii_alphabetic()
+            || byte_at(name, at).is_ascii_uppercase()
+    };
+    VERBS.iter().any(|verb| memchr::memmem::find_iter(&lower, verb).any(begins_word))
 }
 
 /// A value in `--name value` or `-name value`.

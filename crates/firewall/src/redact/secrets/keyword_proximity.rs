@@ -54,6 +54,8 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
     if before == b'#'
         || before == b'@'
         || before == b'%'
+        // A parameter or an index: `test_password[q8Vn…]`.
+        || before == b'[' && is_name_byte(byte_at(bytes, run.start.wrapping_sub(2)))
         // The name of a function.
         || byte_at(bytes, run.end) == b'('
         || slice(bytes, run.clone()).starts_with(b"//")
@@ -73,6 +75,7 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
     if !is_one_token(text, &shape)
         || vendor_id::is_vendor_id(raw)
         || is_of_words(raw)
+        || is_constant(raw)
         || assigned_value::is_memory_address(raw)
         || assigned_value::is_ciphertext(text)
         || is_host_key(bytes, &run)
@@ -106,6 +109,19 @@ fn is_version(raw: &[u8]) -> bool {
     let is_number =
         |part: &[u8]| (1..=4).contains(&part.len()) && part.iter().all(u8::is_ascii_digit);
     raw.contains(&b'.') && numbers.map(is_number).filter(|is| *is).count() == 2
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// True for a name in capitals: `D2D_MATRIX_4X4_F`.
+fn is_constant(raw: &[u8]) -> bool {
+    const MAX_PART: usize = 10;
+    let is_part = |part: &[u8]| {
+        part.len() <= MAX_PART && part.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+    };
+    raw.split(|b| *b == b'_').all(is_part) && raw.iter().filter(|b| **b == b'_').count() >= 2
 }
 
 /// True for a name of words, whose digits and capitals look random otherwise: `OAuth2SessionT`,

@@ -99,6 +99,39 @@ pub(super) fn scan_below_heading(
     }
 }
 
+/// Finds the values below the heading of a table of HTML whose closing tag ends here: `</th>`.
+pub(super) fn scan_below_markup_heading(bytes: &[u8], at: usize, hits: &mut Vec<ScanHit>) {
+    let find = |from: usize, to: usize, tag: &[u8]| {
+        memchr::memmem::find(slice(bytes, from..to.min(bytes.len())), tag).map(|place| from + place)
+    };
+    let Some(close) = at.checked_sub(4).filter(|from| slice(bytes, *from..at) == b"</th") else {
+        return;
+    };
+    let before = slice(bytes, close.saturating_sub(MAX_LINE_BYTES)..close);
+    let Some(row) = memchr::memmem::rfind(before, b"<tr") else { return };
+    let headings = slice(before, row..before.len());
+    let Some(open) = headings.iter().rposition(|b| *b == b'>') else { return };
+    let label = slice(headings, open + 1..headings.len()).trim_ascii();
+    let Some(kind) = secret_name::kind_of_heading(label) else { return };
+    let column = memchr::memmem::find_iter(headings, b"<th").count();
+    let Some(mut from) = find(at, at + MAX_LINE_BYTES, b"</tr") else { return };
+    let limit = bytes.len().min(from + MAX_BYTES_BELOW);
+    work_meter::add_bytes(limit - from);
+    while let Some(row) = find(from + 1, limit, b"<tr") {
+        let end = find(row, limit, b"</tr").unwrap_or(limit);
+        let cells = memchr::memmem::find_iter(slice(bytes, row..end), b"<td");
+        if let Some(cell) = cells.skip(column.saturating_sub(1)).next()
+            && let Some(start) = find(row + cell, end, b">")
+            && let Some(stop) = find(start, end, b"<")
+        {
+            // The tag's bracket stands before the cell like the separator before one of a line.
+            let line = start..stop;
+            hits.extend(secret_in_cell(bytes, line, b'>', 1, kind));
+        }
+        from = row;
+    }
+}
+
 /// True for a line of short headings, false for program text and prose.
 fn is_row_of_headings(line: &[u8], separator: u8) -> bool {
     let line = line.trim_ascii();

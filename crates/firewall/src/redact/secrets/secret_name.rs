@@ -44,7 +44,7 @@ const AUTH_WORDS: &[&str] = words![
 ];
 
 const WEAK_WORDS: &[&str] = words![
-    "secrets" "key" "api" "login" "access" "license" "licence" "cookie" "salt" "keys" "session" "sid" "sig"
+    "secrets" "key" "api" "login" "access" "license" "licence" "cookie" "salt" "keys" "session" "sid"
     "hmac"
 ];
 
@@ -247,6 +247,10 @@ fn kind_by_last_word(rest: &[u8], word: &[u8], found: WordFlags) -> Option<Secre
     }
     if found.of_word & PASS != 0 {
         return Some(SecretKind::Pass);
+    }
+    // What is added to a password before it is hashed is stored beside the hash.
+    if rest.is_empty() && word.eq_ignore_ascii_case(b"salt") {
+        return None;
     }
     // The place of an object in a bucket: `"S3Key": …`, but not `S3_KEY`.
     if found.of_word & KEY != 0 && matches!(rest, b"S3" | b"s3") && word.starts_with(b"K") {

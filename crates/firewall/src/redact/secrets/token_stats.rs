@@ -76,6 +76,12 @@ impl TokenStats {
     }
 }
 
+/// True for at least sixteen characters in no order, which are no hash and no identifier.
+pub(crate) fn is_random_token(token: &[u8]) -> bool {
+    let shape = TokenStats::of(token);
+    shape.len >= 16 && shape.looks_random() && !shape.is_hex && !is_uuid(token) && !is_dated(token)
+}
+
 /// True for a date, possibly followed by a time or a short word.
 pub(super) fn is_dated(raw: &[u8]) -> bool {
     byte_at(raw, 4) == b'-'

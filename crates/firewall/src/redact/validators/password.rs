@@ -12,7 +12,7 @@ const MAX_MEASURE_DIGITS: usize = 4;
 /// path or identifier.
 pub(crate) fn looks_like_password(text: &str) -> bool {
     let core = text.trim_end_matches(['!', '?', '.', ':']);
-    let letters = core.bytes().any(|b| b.is_ascii_alphabetic());
+    let letters = core.contains(char::is_alphabetic);
     // Stars alone are those of bold text or of a pattern.
     let strong = core.bytes().any(|b| b.is_ascii_digit() || b"!#$%&+@^~?".contains(&b));
     text.len() >= MIN_LENGTH
@@ -131,15 +131,16 @@ fn is_reference(text: &str) -> bool {
         || path.is_some_and(|(name, _)| !name.is_empty() && is_name(name))
 }
 
-/// `heather.Moor7`, but not `cfg.Token2`.
+/// `heather.Moor7` and `Kuckuck.uhr9`, but not `cfg.Token2`.
 pub(crate) fn is_of_two_names(text: &str) -> bool {
     let Some((first, last)) = text.split_once('.') else { return false };
     let letters = last.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
     let named = CREDENTIAL_NAME_ENDINGS.iter().chain(&["pass", "passwd", "password", "pwd"]);
+    let is_capital = |part: &str| part.starts_with(|c: char| c.is_ascii_uppercase());
     first.len() >= 4
         && letters.len() >= 3
         && letters.len() < last.len()
-        && last.starts_with(|c: char| c.is_ascii_uppercase())
+        && is_capital(if is_capital(first) { first } else { last })
         && !named.into_iter().any(|end| letters.ends_with(end))
 }
 
@@ -238,7 +239,7 @@ mod tests {
         );
         check(
             is_of_two_names,
-            &["heather.Moor7", "anna.Kim12"],
+            &["heather.Moor7", "anna.Kim12", "Kuckuck.uhr9"],
             &[
                 "hea.Moor7", "heather.Mo7", "heather.Moor", "heather.moor7", "heather.Token2",
                 "heather.Pwd1", "heather",

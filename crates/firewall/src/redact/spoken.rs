@@ -1,0 +1,366 @@
+//! Passwords in sentences: a word for a password in any language, perhaps some words, and the value.
+//!
+//! No list of sentences would be complete, so each word behind the label is graded as a value, what
+//! connects it with the label is graded as well, and the sum decides ([`NEEDED`]). A name before a
+//! sign, as in program text and configuration, is read elsewhere (`secrets`).
+
+mod grammar;
+mod lexicon;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use super::secrets::is_random_token;
+use super::validators::{looks_like_password, made_password, not_an_identifier, not_placeholder};
+use grammar::Word;
+
+/// Finds the value that the label at a range announces, before an end.
+pub(crate) type Grader = fn(&str, Range<usize>, usize) -> Option<Range<usize>>;
+
+/// Every grader, by the name that rules use.
+const GRADERS: &[(&str, Grader)] = &[
+    ("spoken_password", |text, label, end| decide(text, label, end, Certainty::Sure)),
+    ("spoken_short", |text, label, end| decide(text, label, end, Certainty::Short)),
+    ("spoken_pair", |text, label, end| decide(text, label, end, Certainty::Pair)),
+    ("spoken_key", |text, label, end| decide(text, label, end, Certainty::Key)),
+    ("printed_secret", printed),
+];
+
+/// The grader of this name.
+pub(crate) fn by_name(name: &str) -> Option<Grader> {
+    GRADERS.iter().find(|(known, _)| *known == name).map(|(_, grader)| *grader)
+}
+
+/// The line below a command that shows a secret: `$ bw get password wiki`.
+fn printed(text: &str, label: Range<usize>, end: usize) -> Option<Range<usize>> {
+    const MAX_COMMAND_BYTES: usize = 160;
+    let command = grammar::line_before(text, label.end, MAX_COMMAND_BYTES);
+    let is_prompt = ["$ ", "❯ "].iter().any(|prompt| command.contains(prompt));
+    let start = label.end + text.get(label.end..end)?.find('\n')? + 1;
+    let rest = grammar::part_of(text, start, MAX_COMMAND_BYTES);
+    let line = rest.split(['\r', '\n']).next()?;
+    let is_hexadecimal = line.bytes().all(|b| b.is_ascii_hexdigit());
+    let is_value = !is_hexadecimal && !grammar::is_no_value(line) && looks_like_password(line);
+    let ends = |c: char| c.is_whitespace() || "<>()[]{}|\"'`,;".contains(c);
+    (is_prompt && is_value && !line.contains(ends)).then(|| start..start + line.len())
+}
+
+/// How sure a label is about a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Certainty {
+    /// `password`, also as a part of a compound: `Startkennwort`.
+    Sure,
+    /// `pw`, `pass`, `secret`: only as a whole word.
+    Short,
+    /// `login`, `wifi`: only for the second of a pair, `maria / q8Vn2Lm`.
+    Pair,
+    /// `Schlüssel`, `ключ`: only for a random token, or where a wireless network was spoken of.
+    Key,
+}
+
+/// The points that a value needs: those of its form and those of its place.
+const NEEDED: i32 = 6;
+
+/// The points of a form.
+mod form {
+    /// `Vencejo-386*`, `6SFlbRi3Lrm`: no word, name or version is like it.
+    pub(super) const MADE: i32 = 7;
+    /// `Snegir-44`, `heather.Moor7`: letters, digits and a sign.
+    pub(super) const JOINED: i32 = 5;
+    /// `Nebelhorn41`, `ab#cd`: letters with digits or with a sign.
+    pub(super) const MIXED: i32 = 3;
+    /// `wet-socks-drying`: words, which only a pair or the key of a network may be.
+    pub(super) const WORDS: i32 = 2;
+}
+
+/// The points of a place.
+mod place {
+    /// A sign is directly before the value: `password: x`, `user / x`.
+    pub(super) const SIGN: i32 = 4;
+    /// A verb is: `is x`, `lautet ab heute x`, `was changed to x`.
+    pub(super) const VERB: i32 = 3;
+    /// The label is.
+    pub(super) const ADJACENT: i32 = 3;
+    /// Each word between label and value, beyond the first.
+    pub(super) const WORD_BETWEEN: i32 = -1;
+    /// The value is in quotation marks, or emphasised.
+    pub(super) const QUOTED: i32 = 1;
+    /// A clause ends behind it.
+    pub(super) const ENDS_CLAUSE: i32 = 1;
+    /// An account is named nearby in the line.
+    pub(super) const ACCOUNT: i32 = 1;
+    /// The label is in another script than the value, and a word is between them, or none.
+    pub(super) const OTHER_SCRIPT: i32 = 3;
+    pub(super) const OTHER_SCRIPT_LINKED: i32 = 1;
+    /// The sentence says what passwords must be.
+    pub(super) const DEMAND: i32 = -4;
+    /// The label is short.
+    pub(super) const SHORT_LABEL: i32 = -1;
+}
+
+/// The most words between a label or sign and its value.
+const MAX_WORDS: i32 = 6;
+/// How far before a label and behind a value an account is looked for, in bytes.
+const ACCOUNT_BEFORE: usize = 80;
+const ACCOUNT_BEHIND: usize = 40;
+
+/// How far behind a value its clause is read, in bytes.
+const MAX_BEHIND: usize = 64;
+
+/// What was read between a label and the next word.
+#[derive(Debug, Default)]
+struct Between {
+    /// Words since the label or the last sign.
+    words: i32,
+    /// Whether there was any word.
+    has_words: bool,
+    has_sign: bool,
+    /// The next turn of a chat was reached, which may be the answer.
+    is_answer: bool,
+    /// A slash stood between two words.
+    is_pair: bool,
+    /// A line was left, which only a sign allows.
+    is_below: bool,
+    has_verb: bool,
+    /// A word such as `changed` was read.
+    has_change: bool,
+    /// The last word is a verb, perhaps with an adverb behind, or the preposition of a change.
+    ends_in_verb: bool,
+    /// The last word is a preposition that a change may have.
+    ends_in_preposition: bool,
+    demands: i32,
+    /// `to` is a verb, as in Polish.
+    has_verb_to: bool,
+}
+
+impl Between {
+    fn read_sign(&mut self) {
+        (self.has_sign, self.words, self.ends_in_verb) = (true, 0, false);
+    }
+
+    fn read_word(&mut self, word: &str) {
+        let lower = word.to_lowercase();
+        let lower = lower.trim_matches(['.', ',', ';', '!', '?', ':', '"', '\'']);
+        self.has_change |= lexicon::is_change(lower);
+        let is_verb = lexicon::VERBS.contains(&lower) && (lower != "to" || self.has_verb_to);
+        let is_adverb = self.has_verb && lexicon::ADVERBS.contains(&lower);
+        self.has_verb |= is_verb;
+        self.ends_in_preposition = lexicon::PREPOSITIONS.contains(&lower);
+        self.ends_in_verb = is_verb
+            || is_adverb && self.ends_in_verb
+            || self.has_change && self.ends_in_preposition;
+        self.demands += i32::from(lexicon::DEMANDS.contains(&lower));
+        self.words += i32::from(!lexicon::ADVERBS.contains(&lower));
+        self.has_words = true;
+    }
+}
+
+fn decide(
+    text: &str,
+    label: Range<usize>,
+    end: usize,
+    certainty: Certainty,
+) -> Option<Range<usize>> {
+    // English has many keys.
+    let is_english_key = text.get(label.clone())?.eq_ignore_ascii_case("key");
+    let in_compounds =
+        certainty == Certainty::Sure || certainty == Certainty::Key && !is_english_key;
+    let label = grammar::whole_label(text, label, in_compounds)?;
+    let line = grammar::line_before(text, label.start, ACCOUNT_BEFORE);
+    let is_network = certainty == Certainty::Key && lexicon::names_network(line);
+    let is_english = text.get(label.clone())?.to_ascii_lowercase().starts_with("pass");
+    let mut between = Between { has_verb_to: !is_english, ..Between::default() };
+    let mut at = label.end;
+    let seen = text.get(..text.floor_char_boundary(end))?;
+    while at < end && between.words <= MAX_WORDS {
+        match grammar::word_at(seen, at)? {
+            Word::Blank(next) => at = next,
+            Word::LineEnd(next) => {
+                if let Some(answer) = grammar::answer_at(text, next).filter(|_| !between.is_below) {
+                    between = Between {
+                        is_answer: true,
+                        is_below: true,
+                        has_verb_to: !is_english,
+                        ..Between::default()
+                    };
+                    between.read_sign();
+                    at = answer;
+                    continue;
+                }
+                // A label that fills its line announces the next one, as in a form that was copied.
+                if line.is_empty() && at == label.end && !between.is_below {
+                    between.read_sign();
+                    between.is_answer = true;
+                }
+                if !between.has_sign || between.is_below || between.words > 0 {
+                    return None;
+                }
+                (between.is_below, at) = (true, next);
+            }
+            // A list below a label is of something else.
+            Word::Sign(_) if between.is_below => return None,
+            Word::Sign(next) => {
+                between.read_sign();
+                at = next;
+            }
+            Word::Slash(next) => {
+                if between.has_words {
+                    (between.is_pair, between.words) = (true, 0);
+                } else {
+                    between.read_word("/");
+                }
+                at = next;
+            }
+            Word::Unspaced { word, next } => {
+                if word.contains('：') {
+                    between.read_sign();
+                } else if word.contains(['。', '，', '；', '？']) {
+                    return None;
+                } else if !grammar::is_of_unspaced_language(text, label.start) {
+                    between.read_word(word);
+                } else {
+                    between.has_words = true;
+                }
+                at = next;
+            }
+            Word::Other { value, quoted, run_end, next } => {
+                let grade = grade(text, &value, &between, is_network, certainty);
+                if grade > 0 {
+                    let context = Context { text, label: &label, line, certainty, is_network };
+                    if grade + context.points(&value, quoted, &between) >= NEEDED {
+                        return Some(value);
+                    }
+                }
+                let run = text.get(at..run_end)?;
+                between.read_word(text.get(value.clone())?);
+                if run.ends_with(';') || run.contains("\",") || run.contains("',") {
+                    return None;
+                }
+                if run.trim_end_matches(['*', '_', '"', '\'', '`']).ends_with(':') {
+                    between.read_sign();
+                } else if run.ends_with(['.', '!', '?']) {
+                    // After a question only an answer counts.
+                    at = grammar::line_end_after_question(text, run_end, end)
+                        .filter(|_| !between.is_below)?;
+                    continue;
+                }
+                at = if grade > 0 { run_end } else { next };
+            }
+        }
+    }
+    None
+}
+
+/// The points of a word's form; 0 if it is no value.
+fn grade(
+    text: &str,
+    value: &Range<usize>,
+    between: &Between,
+    is_network: bool,
+    certainty: Certainty,
+) -> i32 {
+    let Some(value_text) = text.get(value.clone()) else { return 0 };
+    if text.get(value.end..).is_some_and(|rest| rest.starts_with(':')) {
+        return 0;
+    }
+    if certainty == Certainty::Key && !is_network {
+        let is_token = is_random_token(value_text.as_bytes())
+            && not_an_identifier(value_text)
+            && not_placeholder(value_text);
+        return if is_token { form::JOINED } else { 0 };
+    }
+    if grammar::is_no_value(value_text) || !looks_like_password(value_text) {
+        let may_be_words = between.is_pair || between.is_answer || is_network && between.has_sign;
+        return match may_be_words && between.words == 0 && grammar::is_of_words(value_text) {
+            true => form::WORDS,
+            false => 0,
+        };
+    }
+    let is_joined = value_text.contains(|c: char| c.is_ascii_digit())
+        && value_text.contains(|c: char| c.is_lowercase())
+        && value_text
+            .trim_end_matches(['!', '?'])
+            .contains(['-', '_', '.', '#', '@', '&', '+', '~', '!', '*']);
+    match () {
+        () if made_password(value_text) => form::MADE,
+        () if is_joined => form::JOINED,
+        () => form::MIXED,
+    }
+}
+
+/// Where a label is.
+struct Context<'t> {
+    text: &'t str,
+    label: &'t Range<usize>,
+    /// The line before the label.
+    line: &'t str,
+    certainty: Certainty,
+    /// A wireless network was spoken of.
+    is_network: bool,
+}
+
+impl Context<'_> {
+    /// The points of the place of a value; far below zero if it is none.
+    fn points(&self, value: &Range<usize>, quoted: bool, between: &Between) -> i32 {
+        const NEVER: i32 = -100;
+        let is_linked = (between.has_sign || between.is_pair) && between.words == 0;
+        let is_possible = match self.certainty {
+            Certainty::Sure => true,
+            Certainty::Short => {
+                !grammar::is_secret(self.text, self.label) || is_linked || between.ends_in_verb
+            }
+            Certainty::Pair => between.is_pair,
+            Certainty::Key if self.is_english_key() => {
+                is_linked && self.is_network || between.ends_in_verb && between.words == 1
+            }
+            Certainty::Key => is_linked || between.words <= 2,
+        };
+        let behind = grammar::part_of(self.text, value.end, MAX_BEHIND);
+        let next = behind.chars().next().unwrap_or('\n');
+        let is_whole_answer = matches!(next, '\n' | '\r')
+            || behind.split_whitespace().next().is_some_and(|word| lexicon::VERBS.contains(&word));
+        let is_possible = is_possible && (!between.is_answer || is_whole_answer);
+        if !is_possible || matches!(next, '(' | '[' | '=' | '<') {
+            return NEVER;
+        }
+        let link = if is_linked {
+            place::SIGN
+        } else if between.ends_in_verb
+            || between.ends_in_preposition
+                && lexicon::is_change(behind.trim_start_matches(['"', '\'', '`', '*', ' ']))
+        {
+            place::VERB
+        } else if between.words == 0 {
+            place::ADJACENT
+        } else {
+            place::WORD_BETWEEN * (between.words - 1)
+        };
+        let script =
+            if !grammar::is_cased_latin(self.text, self.label.start) && self.is_ascii(value) {
+                match is_linked || between.has_verb || between.words == 0 {
+                    true => place::OTHER_SCRIPT_LINKED,
+                    false => place::OTHER_SCRIPT,
+                }
+            } else {
+                0
+            };
+        let rest = grammar::line_after(self.text, value.end, ACCOUNT_BEHIND);
+        let has_account = [self.line, rest].iter().any(|part| lexicon::names_account(part));
+        let if_true = |is: bool, points: i32| if is { points } else { 0 };
+        link + script
+            + if_true(quoted, place::QUOTED)
+            + if_true(matches!(next, '\n' | '\r' | ',' | ';' | '.' | ')'), place::ENDS_CLAUSE)
+            + if_true(has_account, place::ACCOUNT)
+            + if_true(self.certainty == Certainty::Short, place::SHORT_LABEL)
+            + place::DEMAND * between.demands
+    }
+
+    fn is_english_key(&self) -> bool {
+        self.text.get(self.label.clone()).is_some_and(|label| label.eq_ignore_ascii_case("key"))
+    }
+
+    fn is_ascii(&self, value: &Range<usize>) -> bool {
+        self.text.get(value.clone()).is_some_and(str::is_ascii)
+    }
+}

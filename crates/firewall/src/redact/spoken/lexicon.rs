@@ -1,0 +1,78 @@
+//! Words of sentences about passwords, in lower case. A list need not be complete: a value that looks
+//! like a password needs none of them.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use crate::redact::validators::words;
+
+/// Verbs that say what a password is.
+pub(super) const VERBS: &[&str] = words![
+    "is" "was" "are" "be" "now" "reads" "stays" "remains" "ay" "ist" "lautet" "bleibt" "jetzt" "est" "c'est" "c’est" "reste"
+    "es" "è" "é" "e" "e'" "je" "to" "jest" "är" "er" "ir" "on" "este" "yra" "adalah" "là" "blijft" "je:" "е" "це"
+    "это" "теперь" "тепер" "је" "είναι" "היא" "הוא" "هي" "هو" "است" "है" "是" "为"
+];
+
+/// Adverbs between such a verb and the password.
+pub(super) const ADVERBS: &[&str] = words![
+    "now" "still" "currently" "as" "follows" "today" "again" "simply" "just" "ab" "heute" "jetzt" "nun" "sofort"
+    "weiterhin" "maintenant" "désormais" "ahora" "hoy" "ora" "adesso" "oggi" "agora" "hoje" "teraz" "od" "dziś" "nu"
+    "vanaf" "vandaag" "şimdi"
+];
+
+/// Beginnings of words that say that a password was changed.
+const CHANGES: &[&str] = words![
+    "chang" "reset" "updat" "switch" "rotat" "geänd" "gesetzt" "umgestellt" "zurückges" "modifi" "remplac" "cambi"
+    "alter" "mud" "passou" "gewijz" "verand" "inges" "zmien" "ändra" "bytt" "ændr" "endre" "skift" "změn" "schimb"
+    "сменил" "измен"
+];
+
+/// True for a text that begins with such a word.
+pub(super) fn is_change(text: &str) -> bool {
+    text == "set" || CHANGES.iter().any(|stem| text.starts_with(stem))
+}
+
+/// Prepositions before what it was changed to.
+pub(super) const PREPOSITIONS: &[&str] = words![
+    "to" "auf" "zu" "in" "în" "en" "à" "a" "por" "para" "naar" "op" "na" "till" "til"
+];
+
+/// Words of sentences that say what passwords must be, or what became of one.
+pub(super) const DEMANDS: &[&str] = words![
+    "must" "should" "minimum" "least" "characters" "policy" "length" "expires" "expired" "required" "forgot" "wrong"
+    "invalid" "muss" "mindestens" "zeichen" "caractères" "expiré" "caracteres" "caducada" "scade" "scaduta" "znaków"
+    "musi" "должен" "минимум"
+];
+
+/// Parts of words for an account.
+const ACCOUNT_WORDS: &[&str] = words![
+    "user" "login" "account" "benutzer" "konto" "identifiant" "usuario" "usuário" "utente" "utilizator" "gebruiker"
+    "användar" "brukernavn" "bruger" "tunnus" "felhasznál" "uživ" "kullanıcı" "логин" "користувач" "потребител"
+    "ユーザー" "账号" "帳號" "用户" "사용자" "pengguna" "tài khoản" "lietot" "kasutaja" "korisnik" "notandi"
+];
+
+/// Parts of words for a wireless network.
+const NETWORK_WORDS: &[&str] = words!["wifi" "wi-fi" "wlan" "wpa" "ssid"];
+
+/// Words with a number behind that are no password: `Windows2022`, `ISO-27001`.
+pub(super) const NUMBERED: &[&str] = words![
+    "iso" "rfc" "tls" "http" "windows" "server" "seite" "page" "version" "covid"
+];
+
+static ACCOUNTS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| matcher(ACCOUNT_WORDS));
+static NETWORKS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| matcher(NETWORK_WORDS));
+
+fn matcher(words: &[&str]) -> Option<AhoCorasick> {
+    AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()
+}
+
+/// True for a text that names an account.
+pub(super) fn names_account(text: &str) -> bool {
+    ACCOUNTS.as_ref().is_some_and(|words| words.is_match(text))
+}
+
+/// True for a text that names a wireless network.
+pub(super) fn names_network(text: &str) -> bool {
+    NETWORKS.as_ref().is_some_and(|words| words.is_match(text))
+}
