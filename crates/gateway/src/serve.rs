@@ -22,6 +22,7 @@ mod audience;
 mod browse;
 mod call;
 mod call_argument_error;
+mod called_servers;
 mod client;
 mod client_call;
 mod client_feature_cache;

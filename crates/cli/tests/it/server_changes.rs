@@ -286,3 +286,22 @@ fn a_server_that_was_started_again_says_so_once_to_those_who_had_called_it() {
     client.finish();
     folder.weaver(&["stop"]);
 }
+
+/// Also a whole new gateway, in which a client that returns goes on in its run.
+#[test]
+fn a_restarted_gateway_says_so_of_the_servers_that_were_called_before() {
+    let folder = remembering();
+    let mut client = Client::shim(&folder, &[]).shaken();
+    tells_of(&mut client, "one", false);
+    let before = pid(&folder);
+    assert_eq!(folder.weaver(&["restart"]).code, 0);
+    until("another daemon is there", || {
+        let status = folder.weaver(&["status", "--json"]);
+        status.code == 0 && status.json()["pid"].as_u64() != Some(before)
+    });
+    tells_of(&mut client, "two", false);
+    tells_of(&mut client, "one", true);
+    tells_of(&mut client, "one", false);
+    client.finish();
+    folder.weaver(&["stop"]);
+}

@@ -62,7 +62,8 @@ impl Client {
 
     /// Notes the process of a server that has served a call, as its connection identifies it.
     pub(crate) fn note_process(&self, server: &UpstreamName, connection: u64) {
-        self.principal.run_tracker.note_process(server, connection);
+        let ledger = self.gateway.kernel.ledger();
+        self.principal.run_tracker.note_process(ledger.as_ref(), server, connection);
     }
 
     /// What the agent has to be told about its run and its servers, once.

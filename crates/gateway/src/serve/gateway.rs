@@ -96,6 +96,7 @@ impl Gateway {
             idle_limit: config.idle_timeout,
             clock: Arc::clone(&clock),
             random,
+            opened_at: kernel.ledger().head()?.size,
         };
         let tenant = principal.tenant.clone();
         let runs = Runs::new(run_factory, principal);

@@ -1,17 +1,17 @@
 //! Tracks the current run of one client. All its sessions share the run; idle time or an operator
 //! ends it, reconnecting does not.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 use weaver_agent_kernel::{Caller, EnteredRun, Kernel, RunEndReason, RunFault};
-use weaver_types::ledger::{Batch, Durability, RecordWrite};
+use weaver_types::ledger::{Batch, Durability, Ledger, RecordWrite};
 use weaver_types::{
     Clock, Principal, Random, RunContext, RunId, RunSettings, Timestamp, UpstreamName,
 };
 
+use super::called_servers::{CalledServers, EarlierLog};
 use super::client_process::ClientKey;
 use super::current_run::CurrentRun;
 use super::error::ServeError;
@@ -28,8 +28,8 @@ pub(crate) struct RunTracker {
     current: Mutex<Option<ActiveRun>>,
     /// What the agent is told with its next answer: its run is another one, or a server is.
     notices: std::sync::Mutex<Vec<String>>,
-    /// The connections to the processes that served it last.
-    processes: std::sync::Mutex<BTreeMap<UpstreamName, u64>>,
+    /// The servers that it has called.
+    called_servers: CalledServers,
     /// The results that are kept for the client.
     pub(crate) kept_results: Arc<ResultBudget>,
 }
@@ -60,6 +60,8 @@ pub(crate) struct RunFactory {
     pub(crate) idle_limit: Duration,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
+    /// The number of events in the log when the gateway opened it.
+    pub(crate) opened_at: u64,
 }
 
 impl RunFactory {
@@ -90,7 +92,7 @@ impl RunTracker {
             client_name: OnceLock::new(),
             current: Mutex::new(None),
             notices: std::sync::Mutex::default(),
-            processes: std::sync::Mutex::default(),
+            called_servers: CalledServers::default(),
             kept_results: Arc::default(),
         }
     }
@@ -140,11 +142,11 @@ impl RunTracker {
     }
 
     /// Notes the process of a server that has served a call, as its connection identifies it. The
-    /// agent is told where it is not the one that served the last call.
-    pub(crate) fn note_process(&self, server: &UpstreamName, connection: u64) {
-        let mut processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = processes.insert(server.clone(), connection);
-        if last.is_some_and(|last| last != connection) {
+    /// agent is told where it is not the one that served the last call, also if that was before this
+    /// gateway began.
+    pub(crate) fn note_process(&self, ledger: &dyn Ledger, server: &UpstreamName, connection: u64) {
+        let log = EarlierLog { ledger, end: self.factory.opened_at };
+        if self.called_servers.is_another_process(server, connection, log) {
             self.add_notice(format!(
                 "Server `{server}` was started again since your last call of it: what it kept in \
                  memory (open pages, tables, logins) is gone."
@@ -330,6 +332,7 @@ impl RunTracker {
             tracing::warn!(%run, "the record of a client's run is gone or changed; it goes on in the \
                 run of the log");
         }
+        self.called_servers.resume(&run.run_id);
         (active.run, active.needs_entry_event) = (run, !recorded);
         active.last_used = stored.last_used;
         Ok((active, None))

@@ -42,6 +42,7 @@ impl World {
             idle_limit: IDLE,
             clock,
             random: Arc::new(OsRandom),
+            opened_at: 0,
         };
         let client = ClientKey::Token("tok_1".to_owned());
         (kernel, RunTracker::new(factory, principal(), client))
