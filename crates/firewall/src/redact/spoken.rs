@@ -163,7 +163,7 @@ fn decide(
     certainty: Certainty,
 ) -> Option<Range<usize>> {
     // English has many keys.
-    let is_english_key = text.get(label.clone())?.eq_ignore_ascii_case("key");
+    let is_english_key = text.get(label.clone())?.to_ascii_lowercase().starts_with("key");
     let in_compounds =
         certainty == Certainty::Sure || certainty == Certainty::Key && !is_english_key;
     let label = grammar::whole_label(text, label, in_compounds)?;

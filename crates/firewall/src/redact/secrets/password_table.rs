@@ -119,8 +119,8 @@ pub(super) fn scan_below_markup_heading(bytes: &[u8], at: usize, hits: &mut Vec<
     work_meter::add_bytes(limit - from);
     while let Some(row) = find(from + 1, limit, b"<tr") {
         let end = find(row, limit, b"</tr").unwrap_or(limit);
-        let cells = memchr::memmem::find_iter(slice(bytes, row..end), b"<td");
-        if let Some(cell) = cells.skip(column.saturating_sub(1)).next()
+        let mut cells = memchr::memmem::find_iter(slice(bytes, row..end), b"<td");
+        if let Some(cell) = cells.nth(column.saturating_sub(1))
             && let Some(start) = find(row + cell, end, b">")
             && let Some(stop) = find(start, end, b"<")
         {

@@ -109,7 +109,10 @@ pub(super) fn whole_label(
     }
     let mut end = stem_end + ending;
     let rest = text.get(end..)?;
-    if rest.starts_with(['_', '(', '[', '=', '{', '.', '/', '\\', '$', '@', '<']) {
+    // Other signs go on with a name of program text or an address: `password_old`, `password1@host`.
+    let ordinal = rest.chars().take(2).take_while(char::is_ascii_digit).count();
+    let next = rest.get(ordinal..)?.chars().next().unwrap_or(' ');
+    if next.is_ascii() && !next.is_whitespace() && !":\"'`*),?|-".contains(next) {
         return None;
     }
     if before == '.' && !rest.strip_prefix(' ').unwrap_or(rest).starts_with(['=', ':']) {
@@ -283,6 +286,12 @@ pub(super) fn is_no_value(text: &str) -> bool {
     let lower = core.to_ascii_lowercase();
     let letters = lower.trim_end_matches(|c: char| c.is_ascii_digit() || "-._/".contains(c));
     let is_numbered = lexicon::NUMBERED.contains(&letters);
+    // A machine: `build-7`.
+    let is_machine = core.split_once('-').is_some_and(|(name, number)| {
+        number.len() <= 2
+            && number.bytes().all(|b| b.is_ascii_digit())
+            && name.bytes().all(|b| b.is_ascii_lowercase())
+    });
     let has_slashes = core.contains('\\')
         || core.matches('/').count() > 1
         || core.starts_with(['(', '[', '=', '!', ':']);
@@ -291,6 +300,7 @@ pub(super) fn is_no_value(text: &str) -> bool {
         || is_class
         || named
         || is_numbered
+        || is_machine
         || has_slashes
         || lower.starts_with("0x")
 }

@@ -42,7 +42,7 @@ fn form_and_place_of_a_value_are_added_up() {
         ("jo: password?\nkim: Nebel-horn41 perhaps", None),
         ("new password?\nemail: Nebel-horn41", None),
         ("password:\n  Nebel-horn41", Some("Nebel-horn41")),
-        ("password:\n\nNebel-horn41", Some("Nebel-horn41")),
+        ("password:\n\nNebel-horn41", None),
         ("password field\nNebel-horn41", None),
         ("password\", \"Nebel-horn41", None),
         ("password: [REDACTED] Nebel-horn41", None),
@@ -71,6 +71,8 @@ fn a_label_is_a_word_or_a_part_of_a_compound() {
         ("$password Nebel-41x", "password", false),
         ("password_old Nebel-41x", "password", false),
         ("passwordMin Nebel-41x", "password", false),
+        ("password2: Nebel-41x", "password", true),
+        ("u:password1@nebel/41x", "password", false),
         ("password(Nebel-41x", "password", false),
         ("password-min Nebel-41x", "password", false),
     ] {
@@ -109,8 +111,8 @@ fn labels_with_other_meanings_need_more() {
 #[test]
 fn what_only_resembles_a_password_is_none() {
     for text in [
-        "deploy@build7", "a-zA-Z0-9!", "env:P12PASS", "ISO-27001", "Windows2022!", "0x7ff8a441",
-        "a/b/c1d2", "config.Token2", "SHA-256", "2026-03-12",
+        "deploy@build7", "build-7?", "a-zA-Z0-9!", "env:P12PASS", "ISO-27001", "Windows2022!",
+        "0x7ff8a441", "a/b/c1d2", "config.Token2", "SHA-256", "2026-03-12",
     ] {
         let sentence = format!("password: {text}");
         assert_eq!(value("spoken_password", "password", &sentence), None, "{text}");
