@@ -286,9 +286,9 @@ pub(super) fn is_no_value(text: &str) -> bool {
     let lower = core.to_ascii_lowercase();
     let letters = lower.trim_end_matches(|c: char| c.is_ascii_digit() || "-._/".contains(c));
     let is_numbered = lexicon::NUMBERED.contains(&letters);
-    // A machine: `build-7`.
+    // A machine: `build-7`, `db-12`.
     let is_machine = core.split_once('-').is_some_and(|(name, number)| {
-        number.len() <= 2
+        (number.len() == 1 || number.len() == 2 && name.len() <= 4)
             && number.bytes().all(|b| b.is_ascii_digit())
             && name.bytes().all(|b| b.is_ascii_lowercase())
     });

@@ -48,7 +48,7 @@ fn form_and_place_of_a_value_are_added_up() {
         ("password: [REDACTED] Nebel-horn41", None),
         // A call and an assignment are program text.
         ("password: nebel41x(", None),
-        ("password: nebel41x=1", None),
+        ("password: nebel=41x", None),
         ("password: host-7: Nebelhorn41", Some("Nebelhorn41")),
     ] {
         assert_eq!(value("spoken_password", "password", text), found, "{text:?}");
