@@ -47,9 +47,9 @@ fn read(text: &str) -> Option<Path<'_>> {
 /// The path that a `file:` URL of this machine names; nothing for any other text.
 fn of_url(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
-    let rest = lower.starts_with("file:").then(|| &text[5..])?;
+    let rest = lower.starts_with("file:").then(|| text.get(5..))??;
     let path = match lower.starts_with("file://localhost/") {
-        true => &rest["//localhost".len()..],
+        true => rest.get("//localhost".len()..)?,
         false => rest.strip_prefix("//").unwrap_or(rest),
     };
     let plain = path.chars().all(|c| ('!'..='~').contains(&c) && !"\\?#".contains(c));
