@@ -44,6 +44,7 @@ impl ResultFirewall for Open {
             structured: None,
             notes: Vec::new(),
             next: None,
+            next_parts: Vec::new(),
             call_id: CallId::parse("call").ok()?,
             capability_id: CapabilityId::parse("bench.result").ok()?,
             mode: ResponseMode::Summary,

@@ -30,6 +30,10 @@ impl ValueOrigins for RunValueOrigins<'_> {
         self.slot.provenance()?.origin_of(token)
     }
 
+    fn knows_user_words(&self) -> bool {
+        self.slot.provenance().is_none_or(|index| index.has_user_values())
+    }
+
     fn carried(&self, text: &str) -> Vec<SensitiveValue> {
         provenance::carried_values(self.firewall, text)
     }

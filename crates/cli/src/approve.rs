@@ -32,12 +32,16 @@ use super::{Exit, Failure};
 use crate::shared_args::ConfigArg;
 use args::Approve;
 
-/// How many requests wait for a person, in the ledger of this configuration.
+/// How many requests of clients that are there wait for a person, in the ledger of this
+/// configuration.
 pub(super) fn open_request_count(config: &Path) -> Result<usize, Failure> {
     let from = args::ApprovalSource { config: ConfigArg::of(config), store: None, inbox: None };
     let store = approval_store::ApprovalStore::open(&from)?;
     let now = approval_store::now();
-    let open = approval_records::find_all(&store, |held| held.status(now) == "requested")?;
+    let gone = approval_records::gone_runs(&store)?;
+    let open = approval_records::find_all(&store, |held| {
+        held.status(now) == "requested" && !held.is_of_any(&gone)
+    })?;
     Ok(open.len())
 }
 

@@ -10,6 +10,7 @@ pub(super) mod live_tools;
 mod mismatches;
 mod propose;
 mod snapshot;
+mod text_changes;
 mod tool_contract_status;
 
 use super::{Exit, Failure, output};

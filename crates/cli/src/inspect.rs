@@ -102,7 +102,7 @@ fn frame_text(measured: &MeasuredFrame, counter: &str) -> String {
     }
     let mut line = |text: &str| out.push_str(&format!("  {}\n", escape::line(text)));
     frame.notes.iter().for_each(|note| line(note));
-    if let Some(next) = &frame.next {
+    for next in frame.next.iter().chain(&frame.next_parts) {
         line(&format!("more: {next}"));
     }
     frame.facts.iter().for_each(|fact| line(fact));

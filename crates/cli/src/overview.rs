@@ -1,5 +1,6 @@
 //! `weaver` without a command: the state of the gateway, and the three most useful next commands.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use weaver_gateway::clients::ConnectedFileState;
@@ -49,10 +50,12 @@ pub(super) fn run(named: Option<PathBuf>) -> Result<Exit, Failure> {
     out.push_str(&log_rows(&gateway.config, &mut steps)?);
     steps.extend([
         NextStep::new("weaver trace", "tells what happened today"),
-        NextStep::new("weaver update", "takes in new servers and tools"),
+        NextStep::new(UPDATE, "takes in new servers and tools"),
         NextStep::new("weaver check", "says what is wrong in the configuration"),
         NextStep::new("weaver --help", "lists every command"),
     ]);
+    let mut seen = BTreeSet::new();
+    steps.retain(|step| seen.insert(step.command.clone()));
     steps.truncate(3);
     output::text(&format!("{out}\n{}", next_steps_text(&steps)))?;
     Ok(Exit::Ok)
@@ -109,6 +112,8 @@ fn server_rows(config: &Config, steps: &mut Vec<NextStep>) -> String {
     out
 }
 
+const UPDATE: &str = "weaver update";
+
 #[cfg(unix)]
 const CONTRACTS_DIFF: &str = "weaver contracts diff";
 
@@ -138,23 +143,26 @@ fn daemon_rows(config: &Config, steps: &mut Vec<NextStep>) -> String {
         let problem = server.problem.as_deref().unwrap_or_default();
         out.push_str(&row("", &format!("{name}: {}", escape::line(problem))));
     }
-    let hidden = status
-        .server
-        .servers
-        .iter()
-        .filter(|(_, one)| one.changed_tools + one.suspicious_tools > 0);
-    for (name, server) in hidden {
-        if steps.iter().all(|step| !step.command.starts_with(CONTRACTS_DIFF)) {
+    let noted = (status.server.servers.iter())
+        .filter(|(_, one)| one.changed_tools + one.suspicious_tools + one.new_tools > 0);
+    for (name, server) in noted {
+        let is_hidden = server.changed_tools + server.suspicious_tools > 0;
+        if is_hidden && steps.iter().all(|step| !step.command.starts_with(CONTRACTS_DIFF)) {
             let command = format!("{CONTRACTS_DIFF} --surface {name}");
             steps.push(NextStep::new(command, "shows which, and why"));
         }
-        let hidden = |count, why: &str| {
+        if server.new_tools > 0 && steps.iter().all(|step| step.command != UPDATE) {
+            steps.push(NextStep::new(UPDATE, "takes in the new tools"));
+        }
+        let counted = |count, why: &str| {
             let text = format!("{name}: {} {why}", output::counted(count, "tool"));
             if count > 0 { row("", &output::bold(&text)) } else { String::new() }
         };
-        out.push_str(&hidden(server.changed_tools, "changed since approved, and hidden"));
+        out.push_str(&counted(server.changed_tools, "changed since approved, and hidden"));
         let why = "hidden until you approve: the description addresses the model";
-        out.push_str(&hidden(server.suspicious_tools, why));
+        out.push_str(&counted(server.suspicious_tools, why));
+        let why = "new, so the calls wait for you until it is taken in";
+        out.push_str(&counted(server.new_tools, why));
     }
     out
 }

@@ -7,6 +7,7 @@ mod markdown;
 mod text;
 
 use serde_json::Value;
+use weaver_types::RawContent;
 
 pub(crate) use column_order::column_names_in_order as names_in_order;
 pub(crate) use text::{HEAD_BYTES, detect_delimiter, printable_text};
@@ -57,6 +58,24 @@ fn json_lines(text: &str) -> Option<Vec<Value>> {
         rows.push(value);
     }
     (rows.len() > 1).then_some(rows)
+}
+
+/// What stands between the cells where a text is shown as a table: the tab of a text that has tabs,
+/// else a comma.
+pub(crate) fn separator(text: &str) -> char {
+    match detect_delimiter(text) {
+        Some(b'\t') => '\t',
+        _ => ',',
+    }
+}
+
+/// The same for a stored result.
+pub(crate) fn separator_of(content: &RawContent) -> char {
+    match content {
+        RawContent::Text(text) | RawContent::Json(Value::String(text)) => separator(text),
+        RawContent::Binary { bytes, .. } => printable_text(bytes).map_or(',', separator),
+        RawContent::Json(_) | RawContent::Rows(_) => ',',
+    }
 }
 
 fn separated_rows(text: &str) -> Option<Vec<Value>> {

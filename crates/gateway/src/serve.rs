@@ -99,6 +99,7 @@ mod server_feature;
 mod server_requests;
 #[cfg(target_os = "linux")]
 mod standard_streams;
+mod stored_listing;
 mod stream_session;
 mod subscriptions;
 mod target_client;
@@ -124,6 +125,7 @@ pub use server::{
 };
 pub(crate) use server_events::offered_capabilities;
 pub use server_feature::{FeatureKind, FeatureProposal, ServerFeatures, propose_features};
+pub use stored_listing::read_stored_tools;
 pub use tool_proposal::{ProposalError, propose};
 #[cfg(test)]
 pub(crate) use tool_proposal::{ToolDefinition, propose_definition};

@@ -93,6 +93,23 @@ struct LabelJson {
     integrity: Option<Integrity>,
 }
 
+/// What a request has to have.
+const FORM: &str =
+    "`id`, `capability` and `principal` (an object with an `id`), and may have `args`";
+
+/// The required fields that a value lacks.
+fn missing_fields(value: &Value) -> Vec<&'static str> {
+    let Some(fields) = value.as_object() else { return Vec::new() };
+    let principal = fields.get("principal");
+    let has_id = principal.is_some_and(|principal| principal.get("id").is_some());
+    let required = [
+        ("`id`", fields.contains_key("id")),
+        ("`capability`", fields.contains_key("capability")),
+        ("`principal` with an `id`", has_id),
+    ];
+    required.into_iter().filter(|(_, is_there)| !is_there).map(|(name, _)| name).collect()
+}
+
 /// One complete request: everything that a decision depends on, apart from the documents.
 ///
 /// The principal is taken as given in the request; it is not looked up in the policy.
@@ -173,6 +190,11 @@ impl RecordedRequest {
         let id = value.get("id").and_then(Value::as_str).map(str::to_owned);
         let invalid =
             |code, message: String| RequestError::new(code, message).with_id(id.as_deref());
+        let missing = missing_fields(&value);
+        if !missing.is_empty() {
+            let message = format!("a request needs {}; it has no {}", FORM, missing.join(", no "));
+            return Err(invalid("request.form", message));
+        }
         let form = RequestJson::deserialize(value)
             .map_err(|error| invalid("request.form", error.to_string()))?;
         let at = match &form.at {

@@ -3,7 +3,7 @@
 mod harmless_sql;
 mod host;
 mod number;
-mod path;
+pub(crate) mod path;
 mod path_search;
 
 use serde::de::Error as _;

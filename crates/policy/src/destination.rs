@@ -10,6 +10,8 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::argument::path;
+
 /// The longest host name of the DNS, in bytes (RFC 1035, section 2.3.4).
 const MAX_HOST: usize = 253;
 
@@ -166,17 +168,10 @@ impl<'a> UrlAuthority<'a> {
     }
 }
 
-/// Whether a URL names a file by an absolute path, without a host. What some systems read as the host
-/// of a share, after more slashes or backslashes, is none.
-fn is_local_file(url: &str) -> bool {
-    let plain = url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    let lower = url.to_ascii_lowercase();
-    let path = lower.strip_prefix("file:///").filter(|_| plain);
-    path.is_some_and(|path| {
-        !path.is_empty()
-            && !path.starts_with('/')
-            && !["%5c", "%2f"].iter().any(|s| path.contains(s))
-    })
+/// Whether a URL names a file of this machine, which no host is asked for. What some systems read as
+/// the host of a share, after more slashes or backslashes, is none.
+pub(crate) fn is_local_file(url: &str) -> bool {
+    path::local_file_path(url).is_some()
 }
 
 /// Whether a text is a host name or an IP address.
@@ -212,7 +207,11 @@ mod tests {
             ("localhost", "http:/localhost/", false),
             ("localhost", "http:///localhost/", false),
             ("localhost", "ftp://localhost/", false),
-            ("localhost", "file://localhost/etc/passwd", false),
+            ("localhost", "file://localhost/etc/passwd", true),
+            ("localhost", "file:/etc/passwd", true),
+            ("localhost", "file:///home/ana/r%20%C3%A9.docx", true),
+            ("localhost", "file:///home/%2e%2e/r.docx", false),
+            ("localhost", "file:r.docx", false),
             ("localhost", "file:///home/ana/r.docx", true),
             ("localhost", "FILE:///C:/Users/ana/r.docx", true),
             ("localhost", "file:////evil.example/share/a", false),

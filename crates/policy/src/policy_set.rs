@@ -230,6 +230,12 @@ impl PolicySet {
         self.resolver.status(proposal)
     }
 
+    /// True if the contract for this id names the digest of what its server says.
+    #[must_use]
+    pub fn is_pinned(&self, id: &CapabilityId) -> bool {
+        self.resolver.is_pinned(id.as_str())
+    }
+
     /// True if there is a contract for exactly this id, not just a glob that matches it.
     #[must_use]
     pub fn has_exact_contract(&self, id: &CapabilityId) -> bool {

@@ -39,6 +39,12 @@ pub trait ValueOrigins: std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether any words of the user are known in the run. Where a host passes none on, no reason
+    /// should send anybody to look for them.
+    fn knows_user_words(&self) -> bool {
+        true
+    }
+
     /// The values in a text that only the user may pass on, whoever the receiver is.
     fn carried(&self, _text: &str) -> Vec<SensitiveValue> {
         Vec::new()

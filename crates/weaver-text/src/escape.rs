@@ -14,14 +14,17 @@ pub fn line(text: &str) -> Cow<'_, str> {
     render(text, |_| false)
 }
 
-/// Like [`line()`], but keeps line feeds and tabs. Carriage returns are escaped.
+/// Like [`line()`], but keeps line feeds and tabs. A carriage return becomes `\u{d}`, as every other
+/// hidden character becomes its code.
 pub fn block(text: &str) -> Cow<'_, str> {
     render(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// Like [`block`], but also keeps hidden characters in their ordinary use: a carriage return before
-/// a line feed, a leading byte-order mark, joiners inside an emoji or a word of a script that needs
-/// them, and the variation selector of an emoji.
+/// Like [`block`], but also keeps hidden characters in their ordinary use: a carriage return at the
+/// end of a line or of the text, a leading byte-order mark, joiners inside an emoji or a word of a
+/// script that needs them, and the variation selector of an emoji. Every other one becomes an escape
+/// with its code (`\u{200f}`), also a carriage return within a line, so that the escape can stand for
+/// it.
 pub fn faithful(text: &str) -> Cow<'_, str> {
     if is_printable(text.as_bytes()) {
         return Cow::Borrowed(text);
@@ -30,15 +33,19 @@ pub fn faithful(text: &str) -> Cow<'_, str> {
     let mut before = '\0';
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
-        let after = chars.peek().map_or('\0', |(_, c)| *c);
-        let keep = matches!(c, '\n' | '\t') || !needs_escape(c) || is_ordinary(before, c, after);
+        let after = chars.peek().map(|(_, c)| *c);
+        let ends_line = c == '\r' && after.is_none_or(|after| after == '\n');
+        let keep = matches!(c, '\n' | '\t')
+            || !needs_escape(c)
+            || ends_line
+            || is_ordinary(before, c, after.unwrap_or('\0'));
         if keep {
             if let Some(out) = &mut out {
                 out.push(c);
             }
         } else {
             let out = out.get_or_insert_with(|| text.get(..at).unwrap_or_default().to_owned());
-            out.push_str(&line(c.encode_utf8(&mut [0; 4])));
+            out.extend(c.escape_unicode());
         }
         before = c;
     }
@@ -49,7 +56,6 @@ pub fn faithful(text: &str) -> Cow<'_, str> {
 fn is_ordinary(before: char, c: char, after: char) -> bool {
     let joins_letters = |c: char| matches!(c, '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
     match c {
-        '\r' => after == '\n',
         '\u{feff}' => before == '\0',
         '\u{fe0f}' => is_pictograph(before) || matches!(before, '0'..='9' | '#' | '*'),
         '\u{200d}' if is_pictograph(after) => is_pictograph(before) || before == '\u{fe0f}',
@@ -84,7 +90,7 @@ fn render(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
             _ if keep(c) || !needs_escape(c) => out.push(c),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
+            '\r' if !keep('\n') => out.push_str("\\r"),
             _ => {
                 // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
@@ -137,7 +143,7 @@ mod tests {
     fn hidden_things_become_visible() {
         assert_eq!(line("a\u{202e}b"), "a\\u{202e}b");
         assert_eq!(line("\u{1b}[2Jgone\r\n"), "\\u{1b}[2Jgone\\r\\n");
-        assert_eq!(block("\u{9b}31m\n\tok\r"), "\\u{9b}31m\n\tok\\r");
+        assert_eq!(block("\u{9b}31m\n\tok\r"), "\\u{9b}31m\n\tok\\u{d}");
         assert_eq!(line("tag\u{e0041}"), "tag\\u{e0041}");
         assert_eq!(line("a\u{fff9}b\u{fffb}\u{e0100}"), "a\\u{fff9}b\\u{fffb}\\u{e0100}");
         assert_eq!(line("\u{2028}\u{2800}\u{ffff}"), "\\u{2028}\\u{2800}\\u{ffff}");
@@ -152,12 +158,14 @@ mod tests {
     #[test]
     fn ordinary_text_is_handed_on_as_it_is() {
         for text in [
-            "a\r\nb\r\n", "\u{feff}a", "👩\u{200d}💻", "❤\u{fe0f}", "می\u{200c}خواهم", "日本語\t\n",
+            "a\r\nb\r\n", "a\r\nb\r", "\u{feff}a", "👩\u{200d}💻", "❤\u{fe0f}", "می\u{200c}خواهم",
+            "日本語\t\n",
         ] {
             assert_eq!(faithful(text), text);
         }
         for (text, shown) in [
-            ("a\rb", "a\\rb"),
+            ("a\rb", "a\\u{d}b"),
+            ("a\r\rb\r\n", "a\\u{d}\\u{d}b\r\n"),
             ("a\u{feff}b", "a\\u{feff}b"),
             ("a\u{200d}b", "a\\u{200d}b"),
             ("a\u{fe0f}", "a\\u{fe0f}"),

@@ -182,6 +182,7 @@ fn frame(capability: &Capability) -> Outcome<Frame> {
         structured: None,
         notes: Vec::new(),
         next: None,
+        next_parts: Vec::new(),
         call_id: CallId::parse("call_1")?,
         capability_id: capability.id().clone(),
         mode: ResponseMode::Table,

@@ -100,6 +100,9 @@ pub struct Frame {
     /// The query that would show what was cut, without its handle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Value>,
+    /// Where several parts were cut, the queries for the others, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next_parts: Vec<Value>,
     /// Short lines for the model: what was masked, cut or refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

@@ -107,9 +107,9 @@ reasons! {
     ApprovalGranted = "approval_granted";
     /// A standing approval released it.
     StandingApproval = "standing_approval";
-    /// The rung is external or irreversible, so somebody must release it.
+    /// The tool reaches outside or cannot be undone, so somebody must release the call.
     FloorHold = "floor_hold";
-    /// The capability is prohibited (rung L5).
+    /// The contract of the tool prohibits its calls (rung L5).
     Prohibited = "prohibited";
     /// The run mode allows only local reads.
     ModeForbids = "mode_forbids";

@@ -167,13 +167,22 @@ impl Difference {
             summary if summary.is_empty() => String::new(),
             summary => format!(" ({summary})"),
         };
-        let live_digest = identity(live);
+        // A server's tool is approved with a command, one of host code by changing the code.
+        let detail = match live.spec().upstream_digest {
+            Some(_) => format!(
+                "the tool is not what was {word}{how}; the user sees what changed, and how to take \
+                 it in, with `weaver contracts diff {}`",
+                live.id()
+            ),
+            None => format!(
+                "the tool is not what was {word}{how}: it is {}; {word} is {older}",
+                identity(live)
+            ),
+        };
         Self {
             state: ContractState::Changed,
             reason: ReasonCode::ContractChanged,
-            detail: format!(
-                "the tool is not what was {word}{how}: it is {live_digest}; {word} is {older}"
-            ),
+            detail,
             drift,
             effects: live.spec().effects,
             deny_whatever_class: live.spec().upstream_digest.is_some(),
@@ -203,9 +212,10 @@ fn suspicion_difference(entry: &RegisteredCapability) -> Option<Difference> {
         return None;
     }
     let detail = format!(
-        "the server's text about the tool addresses a model ({}); an operator has to read and \
-         approve it: `weaver contracts list` shows where it stands",
-        suspicion_kinds(suspicions)
+        "the server's text about the tool addresses a model ({}); the user has to read and approve \
+         it: `weaver contracts diff {}` quotes it, and names the command",
+        suspicion_kinds(suspicions),
+        entry.capability().id()
     );
     let reason = ReasonCode::ContractSuspicious;
     let unknown = Difference::unknown(ContractState::Suspicious, entry.capability(), detail);
@@ -226,8 +236,9 @@ fn late_difference(
     if !by_glob || reads || !entry.is_late() {
         return None;
     }
-    let detail = "the tool came after its server's first listing, and no contract names it; an \
-                  operator has to approve it: `weaver contracts approve`"
+    let detail = "the tool came after its server's first listing, and no contract names it; the \
+                  user takes it in with `weaver update`, or approves it with `weaver contracts \
+                  approve`"
         .to_owned();
     // The tool does more than read, so it is denied in any case.
     Some(Difference::unknown(ContractState::New, live, detail))

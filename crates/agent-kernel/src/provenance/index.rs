@@ -114,6 +114,11 @@ impl ProvenanceIndex {
         (trusted && !written()).then_some(ValueOrigin::Trusted)
     }
 
+    /// Whether the user has said anything that is indexed.
+    pub(crate) fn has_user_values(&self) -> bool {
+        !self.user.is_empty() || self.indexed_user_texts.is_some()
+    }
+
     /// Whether these are the user's texts that were indexed last.
     pub(crate) fn has_indexed_texts(&self, texts: &std::sync::Arc<Vec<String>>) -> bool {
         self.indexed_user_texts.as_ref().is_some_and(|heard| std::sync::Arc::ptr_eq(heard, texts))

@@ -60,7 +60,9 @@ fn a_pinned_tool_runs_as_approved_and_not_as_changed() {
             (last.kind.as_str(), &last.payload["reason"]),
             ("call.refused", &"contract_changed".into())
         );
-        assert!(last.payload["checks"].to_string().contains(&approved().to_string()));
+        let checks = last.payload["checks"].to_string();
+        assert!(checks.contains("the tool is not what was approved"), "{checks}");
+        assert_eq!(last.payload["tool_contract_status"], "changed");
     }
 }
 

@@ -17,54 +17,180 @@ use super::signer::Signer;
 use super::{confirm, inbox, outcome, terminal_text};
 use crate::{Exit, Failure, output};
 
+/// How long to wait for a running gateway where the arguments say nothing.
+const SHORT_WAIT: Duration = Duration::from_secs(5);
+/// The longest arguments of one of several requests, in characters.
+const MAX_LINE_CHARS: usize = 1_000;
+/// The longest name in a line, in characters.
+const MAX_NAME_CHARS: usize = 120;
+
 pub(super) fn grant(args: &AnswerArgs) -> Result<Exit, Failure> {
-    answer(args, ResolutionVerdict::Granted, "Let this call happen, once?")
+    answer(args, ResolutionVerdict::Granted)
 }
 
 pub(super) fn deny(args: &AnswerArgs) -> Result<Exit, Failure> {
-    answer(args, ResolutionVerdict::Denied, "Refuse this call?")
+    answer(args, ResolutionVerdict::Denied)
 }
 
-fn answer(args: &AnswerArgs, verdict: ResolutionVerdict, question: &str) -> Result<Exit, Failure> {
+fn answer(args: &AnswerArgs, verdict: ResolutionVerdict) -> Result<Exit, Failure> {
     let store = ApprovalStore::open(&args.from)?;
     let inbox = store.inbox()?;
     let now = now();
-    let open = approval_records::find_open(&store, &args.id, now)?;
+    let named = named_requests(args, &store)?;
     let person = Signer::find(&args.sign, &store, now)?;
-    check_may_answer(&store, &person, &open, verdict)?;
-    let shown = ShownRequest::of(&store, &open, now)?;
-    if args.digest.as_ref().is_some_and(|expected| *expected != shown.digest.to_string()) {
-        return Err(rejection_failure(&Rejection::RequestChanged));
-    }
-    confirm::ask(&args.sign, &shown.text, question)?;
-    let key = person.unlock(&args.sign)?;
-    // The request may have ended while the person was reading it.
-    let now = super::approval_store::now();
-    let open = approval_records::find_open(&store, &args.id, now)?;
-    let malformed = |error| Failure::new(Exit::Invalid, "approve.unreadable", error);
-    let mut resolution = Resolution::new(&open.request, verdict, &*person.name, now)
-        .map_err(|error| malformed(error.to_string()))?;
-    resolution.reason = args.reason.clone().unwrap_or_default();
-    if resolution.digest != shown.digest {
-        return Err(rejection_failure(&Rejection::RequestChanged));
-    }
-    let signed = resolution.sign(&key).map_err(|error| malformed(error.to_string()))?;
-    if let Some(keys) = store.keys() {
-        // The same check that the gateway makes.
-        verify_resolution(keys, &open.request, &open.state, &signed, store.receipt_time(now))
-            .map_err(|rejection| rejection_failure(&rejection))?;
-    }
-    let bytes = signed.to_json().map_err(|error| malformed(error.to_string()))?;
-    let size = store.log_size()?;
-    let file = inbox::submit(inbox, open.request.id.as_str(), &bytes)?;
-    let accepted = match args.wait {
-        0 => None,
-        wait => {
-            let timeout = Duration::from_secs(wait);
-            Some(outcome::wait_until_accepted(&store, &file, &signed.resolution, size, timeout)?)
+    let requests = match args.all_shown {
+        true => waiting_requests(&store, &person, verdict)?,
+        false => {
+            named.iter().try_for_each(|open| check_may_answer(&store, &person, open, verdict))?;
+            named
         }
     };
-    print_answer(args, &open, &signed, &file, accepted.as_ref())
+    let shown: Vec<ShownRequest> = requests
+        .iter()
+        .map(|open| ShownRequest::of(&store, open, now))
+        .collect::<Result<_, _>>()?;
+    if args.digest.as_ref().is_some_and(|expected| *expected != shown_digests(&shown)) {
+        return Err(rejection_failure(&Rejection::RequestChanged));
+    }
+    let text = match shown.as_slice() {
+        [one] => one.text.clone(),
+        _ => lines_of_several(&requests, &shown)?,
+    };
+    confirm::ask(&args.sign, &text, &question(verdict, requests.len()))?;
+    let key = person.unlock(&args.sign)?;
+    // A request may have ended while the person was reading. Then none of them is answered.
+    let now = super::approval_store::now();
+    let mut signed = Vec::new();
+    for (open, shown) in requests.iter().zip(&shown) {
+        let open = approval_records::find_open(&store, open.request.id.as_str(), now)?;
+        let malformed = |error| Failure::new(Exit::Invalid, "approve.unreadable", error);
+        let mut resolution = Resolution::new(&open.request, verdict, &*person.name, now)
+            .map_err(|error| malformed(error.to_string()))?;
+        resolution.reason = args.reason.clone().unwrap_or_default();
+        if resolution.digest != shown.digest {
+            return Err(rejection_failure(&Rejection::RequestChanged));
+        }
+        let resolution = resolution.sign(&key).map_err(|error| malformed(error.to_string()))?;
+        if let Some(keys) = store.keys() {
+            // The same check that the gateway makes.
+            let at = store.receipt_time(now);
+            verify_resolution(keys, &open.request, &open.state, &resolution, at)
+                .map_err(|rejection| rejection_failure(&rejection))?;
+        }
+        let bytes = resolution.to_json().map_err(|error| malformed(error.to_string()))?;
+        signed.push((open, resolution, bytes));
+    }
+    let size = store.log_size()?;
+    let mut submitted = Vec::new();
+    for (open, signed, bytes) in signed {
+        let file = inbox::submit(inbox, open.request.id.as_str(), &bytes)?;
+        submitted.push((open, signed, file));
+    }
+    for (open, signed, file) in &submitted {
+        let accepted = wait_until_accepted(args, &store, file, &signed.resolution, size)?;
+        print_answer(args, open, signed, file, accepted.as_ref())?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The digests of what was shown.
+fn shown_digests(shown: &[ShownRequest]) -> String {
+    shown.iter().map(|one| one.digest.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// The requests that are named, each once.
+fn named_requests(args: &AnswerArgs, store: &ApprovalStore) -> Result<Vec<OpenApproval>, Failure> {
+    let mut named: Vec<OpenApproval> = Vec::new();
+    for id in &args.ids {
+        let open = approval_records::find_open(store, id, now())?;
+        if named.iter().all(|other| other.request.id != open.request.id) {
+            named.push(*open);
+        }
+    }
+    Ok(named)
+}
+
+/// All requests that wait, of clients that are there, and that this person may answer.
+fn waiting_requests(
+    store: &ApprovalStore,
+    person: &Signer,
+    verdict: ResolutionVerdict,
+) -> Result<Vec<OpenApproval>, Failure> {
+    let now = now();
+    let gone = approval_records::gone_runs(store)?;
+    let waiting = approval_records::find_all(store, |record| record.status(now) == "requested")?;
+    let log = store.log_id()?;
+    let open = waiting.into_iter().filter_map(|record| match record {
+        ApprovalRecord::Open(open) => Some(*open),
+        ApprovalRecord::Ended(_) | ApprovalRecord::Unreadable { .. } => None,
+    });
+    let open: Vec<OpenApproval> = open
+        .filter(|open| open.request.log == log && !gone.contains(&open.request.run))
+        .filter(|open| check_may_answer(store, person, open, verdict).is_ok())
+        .collect();
+    match open.is_empty() {
+        true => {
+            let message = "nothing waits that this person may answer";
+            Err(Failure::new(Exit::NotFound, "approve.nothing_waits", message)
+                .with_next_step("`weaver approve list` shows what there is"))
+        }
+        false => Ok(open),
+    }
+}
+
+fn question(verdict: ResolutionVerdict, count: usize) -> String {
+    match (verdict, count) {
+        (ResolutionVerdict::Granted, 1) => "Let this call happen, once?".to_owned(),
+        (ResolutionVerdict::Granted, many) => format!("Let these {many} calls happen, once each?"),
+        (ResolutionVerdict::Denied, 1) => "Refuse this call?".to_owned(),
+        (ResolutionVerdict::Denied, many) => format!("Refuse these {many} calls?"),
+    }
+}
+
+/// Several requests, each with all its arguments on a line. A request whose arguments are too long
+/// for that has to be read and answered alone.
+fn lines_of_several(requests: &[OpenApproval], shown: &[ShownRequest]) -> Result<String, Failure> {
+    let mut out = String::new();
+    for (open, shown) in requests.iter().zip(shown) {
+        let request = &open.request;
+        let arguments = terminal_text::escape_json(&request.arguments);
+        if arguments.chars().count() > MAX_LINE_CHARS {
+            let message = format!("the arguments of {} are too long for a line", request.id);
+            return Err(Failure::new(Exit::Usage, "approve.too_long", message)
+                .with_next_step(format!("answer it alone: weaver approve grant {}", request.id)));
+        }
+        out.push_str(&format!(
+            "{}  {}  {}\n    {arguments}\n    {}\n    {}\n",
+            request.id,
+            output::bold(&terminal_text::escape_line(request.capability.as_str(), MAX_NAME_CHARS)),
+            terminal_text::escape_line(request.principal.as_str(), MAX_NAME_CHARS),
+            terminal_text::escape_line(&request.detail, MAX_LINE_CHARS),
+            output::dim(&format!("digest: {}", shown.digest)),
+        ));
+    }
+    Ok(out)
+}
+
+/// Waits for the gateway as long as the arguments say. Where they say nothing and a gateway runs,
+/// waits a moment, so that the same call made next goes through; a gateway that takes longer is no
+/// failure then.
+fn wait_until_accepted(
+    args: &AnswerArgs,
+    store: &ApprovalStore,
+    file: &std::path::Path,
+    resolution: &Resolution,
+    size: u64,
+) -> Result<Option<ApprovalRecord>, Failure> {
+    let wait = |timeout| outcome::wait_until_accepted(store, file, resolution, size, timeout);
+    match args.wait {
+        Some(0) => Ok(None),
+        Some(seconds) => wait(Duration::from_secs(seconds)).map(Some),
+        None if store.has_running_gateway() => match wait(SHORT_WAIT) {
+            Err(_) if file.exists() => Ok(None),
+            accepted => accepted.map(Some),
+        },
+        None => Ok(None),
+    }
 }
 
 /// The checks that need no passphrase.

@@ -1,11 +1,14 @@
 //! Reads the approval requests of a ledger. One unreadable record does not hide the others.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use weaver_agent_kernel::{EndedApproval, KernelError, OpenApproval, StoredApproval};
+use weaver_gateway::serve::{ClientKey, CurrentRun, ProcessTable};
 use weaver_policy::approval::{Phase, Rejection};
 use weaver_text::escape;
 use weaver_types::ledger::Namespace;
-use weaver_types::{ApprovalRequestId, Timestamp};
+use weaver_types::{ApprovalRequestId, RunId, Timestamp};
 
 use super::approval_store::ApprovalStore;
 use super::rejections::{not_found_failure, rejection_failure};
@@ -47,6 +50,14 @@ impl ApprovalRecord {
             Self::Open(open) => now < open.request.deadline,
             Self::Ended(_) => false,
             Self::Unreadable { .. } => true,
+        }
+    }
+
+    /// Whether it is of one of these runs.
+    pub(super) fn is_of_any(&self, runs: &BTreeSet<RunId>) -> bool {
+        match self {
+            Self::Open(open) => runs.contains(&open.request.run),
+            Self::Ended(_) | Self::Unreadable { .. } => false,
         }
     }
 
@@ -104,6 +115,21 @@ pub(super) fn find_all(
     })?;
     all.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
     Ok(all)
+}
+
+/// The runs whose client process has ended, so that nobody makes their calls again. The gateway ends
+/// them only after a while.
+pub(super) fn gone_runs(store: &ApprovalStore) -> Result<BTreeSet<RunId>, Failure> {
+    let (mut runs, processes) = (BTreeSet::new(), ProcessTable::default());
+    store.for_each_record(Namespace::CurrentRun, |_, record| {
+        let Ok(current) = CurrentRun::from_bytes(&record.value) else { return };
+        if let ClientKey::Process(process) = &current.client
+            && processes.has_exited(process)
+        {
+            runs.insert(current.run);
+        }
+    })?;
+    Ok(runs)
 }
 
 fn parse_record(id: &str, found: Result<StoredApproval, KernelError>) -> ApprovalRecord {

@@ -38,10 +38,12 @@ Or in a file (TOML), for several people to sign:
   weaver approve standing sign mail.json --key bob.key";
 
 const GRANT: &str = "\
-Example:
+Examples:
   weaver approve grant apr_0123… --key alice.key --reason \"agreed with finance\"
+  weaver approve grant apr_0123… apr_4567… --wait 10
+  weaver approve grant --all-shown
 
-The request is shown first. What is signed is the digest of exactly what was shown. Then the same
+The request is shown first; of several, each with all its arguments in a line. What is signed is the digest of exactly what was shown. Then the same
 call, made again with the same arguments before the deadline, goes through once.";
 
 const DENY: &str = "\
@@ -132,20 +134,21 @@ pub(crate) struct Show {
 
 #[derive(Debug, Args)]
 pub(crate) struct AnswerArgs {
-    /// The request
-    #[arg(value_name = "REQUEST")]
-    pub(super) id: String,
+    /// The requests; several are confirmed together
+    #[arg(value_name = "REQUEST", required_unless_present = "all_shown")]
+    pub(super) ids: Vec<String>,
+    /// All that wait and that you may answer
+    #[arg(long, conflicts_with_all = ["ids", "digest"])]
+    pub(super) all_shown: bool,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     pub(super) reason: Option<String>,
-    /// Answer only if the request has this digest, as `weaver approve show` printed it
+    /// Answer only if the one request has this digest, as `weaver approve show` printed it
     #[arg(long, value_name = "DIGEST")]
     pub(super) digest: Option<String>,
-    /// Wait up to this many seconds for the gateway to accept the answer, and fail if it does not
-    /// count
-    #[arg(long, value_name = "SECONDS", default_value_t = 0, hide_default_value = true,
-        value_parser = clap::value_parser!(u64).range(0..=3_600))]
-    pub(super) wait: u64,
+    /// Wait for the gateway, and fail if the answer does not count
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(0..=3_600))]
+    pub(super) wait: Option<u64>,
     #[command(flatten)]
     pub(super) sign: SignWith,
     #[command(flatten)]

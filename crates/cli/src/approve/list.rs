@@ -21,24 +21,43 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     let now = now();
     let mut records =
         approval_records::find_all(&store, |record| args.all || record.is_pending(now))?;
-    // Requests that wait for somebody come before those that are granted already.
-    records.sort_by_key(|record| record.status(now) == "granted");
+    let gone = approval_records::gone_runs(&store)?;
+    // Requests that wait for somebody come before those that are granted already, and those whose
+    // client is gone come last.
+    records.sort_by_key(|record| (record.is_of_any(&gone), record.status(now) == "granted"));
     let differing = DifferingArguments::among(&records);
     for record in &records {
         if args.output.json {
-            output::line(&terminal_text::escape_json(&approval_records::summary(record, now)))?;
+            let mut summary = approval_records::summary(record, now);
+            if let (true, Some(fields)) = (record.is_of_any(&gone), summary.as_object_mut()) {
+                fields.insert("client_gone".to_owned(), json!(true));
+            }
+            output::line(&terminal_text::escape_json(&summary))?;
         } else {
-            output::text(&request_lines(record, &differing, now))?;
+            let mut lines = request_lines(record, &differing, now);
+            if record.is_of_any(&gone) {
+                lines.push_str("    its client has ended, so nobody makes this call again\n");
+            }
+            output::text(&lines)?;
         }
     }
     if args.output.json {
         return Ok(Exit::Ok);
     }
-    match records.iter().find(|record| record.status(now) == "requested") {
-        Some(first) => output::stderr(&format!(
-            "next: weaver approve grant {}   shows all of it and asks; `deny` refuses it\n",
-            terminal_text::escape_line(first.id(), MAX_CHARS)
-        )),
+    let waits =
+        |record: &&ApprovalRecord| record.status(now) == "requested" && !record.is_of_any(&gone);
+    match records.iter().find(waits) {
+        Some(first) => {
+            output::stderr(&format!(
+                "next: weaver approve grant {}   shows all of it and asks; `deny` refuses it\n",
+                terminal_text::escape_line(first.id(), MAX_CHARS)
+            ));
+            if records.iter().filter(waits).count() > 1 {
+                output::stderr(
+                    "      weaver approve grant --all-shown   shows all that wait, and asks once\n",
+                );
+            }
+        }
         None if records.is_empty() => output::line("nothing waits for an approval")?,
         None => {}
     }

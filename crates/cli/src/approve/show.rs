@@ -16,6 +16,9 @@ use super::list::{self, authority_text};
 use super::terminal_text;
 use crate::{Exit, Failure, output};
 
+/// The longest reason in a line, in characters.
+const MAX_REASON_CHARS: usize = 400;
+
 /// A request as the approver sees it, with the digest of the bytes that it was rendered from.
 pub(super) struct ShownRequest {
     pub(super) text: String,
@@ -89,6 +92,7 @@ fn header_text(store: &ApprovalStore, open: &OpenApproval, now: Timestamp) -> St
     let agreed: Vec<_> =
         open.state.votes().keys().map(|name| terminal_text::escape_line(name, 80)).collect();
     let agreed = if agreed.is_empty() { "nobody yet".to_owned() } else { agreed.join(", ") };
+    out.push_str(&format!("why         {}\n", why_text(&request.detail)));
     out.push_str(&format!("needs       {}\n", authority_text(&request.authority)));
     out.push_str(&format!("agreed      {agreed}\n"));
     if let Some(able) = eligible_approvers(store, open, now) {
@@ -111,6 +115,13 @@ fn header_text(store: &ApprovalStore, open: &OpenApproval, now: Timestamp) -> St
     }
     out.push('\n');
     out
+}
+
+/// Why the call is held, one reason a line.
+fn why_text(detail: &str) -> String {
+    let reasons =
+        detail.split("; ").map(|reason| terminal_text::escape_line(reason, MAX_REASON_CHARS));
+    reasons.collect::<Vec<_>>().join("\n            ")
 }
 
 /// The host of a call that is held only because untrusted input may have chosen its address.

@@ -36,7 +36,7 @@ pub(crate) enum Contracts {
     Mismatches(List),
     /// Approve tools as they are now: in the contracts document, or in the ledger
     Approve(Approve),
-    /// Show what changed since a tool was approved, if the ledger has the approved version
+    /// Show what changed since a tool was approved, in old and new words, and what is new
     Diff(Diff),
     /// Draft contracts for tools without one, each with its reasons
     Propose(Propose),

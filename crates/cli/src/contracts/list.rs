@@ -11,8 +11,8 @@ use crate::{Exit, Failure};
 
 pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     let live = LiveTools::list(&args.from, &args.surface)?;
-    let baselines = ledger::read_baselines(&live.config)?;
-    let all = live.contract_statuses(&baselines);
+    let approved = ledger::read_approved(&live.config)?;
+    let all = live.contract_statuses(&approved);
     if args.output.json {
         output::json(&json!({
             "ok": true,
@@ -41,6 +41,14 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     }
     out.push_str(&live.notes());
     out.push_str(&format!("{}\n", output::counted(all.len(), "tool")));
+    if all.iter().any(ToolContractStatus::is_mismatch) {
+        let surface = &args.surface;
+        let next = "shows what changed or is suspicious, and how to take it in";
+        out.push_str(&format!("  `weaver contracts diff --surface {surface}` {next}\n"));
+    }
+    if all.iter().any(|one| one.status_name() == "unknown") {
+        out.push_str("  unknown: no contract names it; `weaver update` takes new tools in\n");
+    }
     output::text(&out)?;
     Ok(Exit::Ok)
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use weaver_agent_kernel::Baselines;
 use weaver_gateway::config::{self, Config, OWN_TOOLS_NAMESPACE};
 use weaver_gateway::listing::{self, ListingResult};
 use weaver_gateway::serve::{self, ProposalError};
@@ -11,6 +10,7 @@ use weaver_text::escape;
 use weaver_types::{Capability, CapabilityId, Clock as _, SystemClock, UpstreamName};
 
 use super::args::ToolSource;
+use super::ledger::ApprovedVersions;
 use super::output;
 use super::tool_contract_status::ToolContractStatus;
 use crate::{Exit, Failure};
@@ -74,11 +74,11 @@ impl LiveTools {
     /// Compares each tool with what was approved.
     pub(super) fn contract_statuses<'a>(
         &'a self,
-        baselines: &'a Baselines,
+        approved: &'a ApprovedVersions,
     ) -> Vec<ToolContractStatus<'a>> {
         self.tools
             .values()
-            .map(|tool| ToolContractStatus::new(tool, &self.policy, baselines))
+            .map(|tool| ToolContractStatus::new(tool, &self.policy, approved))
             .collect()
     }
 

@@ -13,11 +13,11 @@ use crate::{Exit, Failure};
 
 pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     let live = LiveTools::list(&args.from, &args.surface)?;
-    let baselines = ledger::read_baselines(&live.config)?;
-    let mut all = live.contract_statuses(&baselines);
+    let approved = ledger::read_approved(&live.config)?;
+    let mut all = live.contract_statuses(&approved);
     let is_comparable = all.is_empty() || all.iter().any(ToolContractStatus::has_approved_version);
     all.retain(ToolContractStatus::is_mismatch);
-    let missing = missing_tools(&live, &baselines, &args.surface);
+    let missing = missing_tools(&live, &approved.baselines, &args.surface);
     let exit = match (all.is_empty() && missing.is_empty(), live.unreachable.is_empty()) {
         (false, _) => Exit::Failed,
         (true, false) => Exit::Upstream,

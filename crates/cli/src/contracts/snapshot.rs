@@ -12,7 +12,7 @@ use crate::{Exit, Failure};
 pub(super) fn run(args: &Snapshot) -> Result<Exit, Failure> {
     let live = LiveTools::list(&args.from, &args.surface)?;
     live.require_all_servers()?;
-    let baselines = ledger::read_baselines(&live.config)?;
+    let baselines = ledger::read_approved(&live.config)?.baselines;
     // Suspicious tools must be approved one by one, by a person who has read the text.
     let was_approved =
         |tool: &Capability| matches!(baselines.compare(tool), BaselineState::Match(_));

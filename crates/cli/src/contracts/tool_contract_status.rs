@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Baseline, BaselineState, Baselines, suspicions};
+use weaver_agent_kernel::{Baseline, BaselineState, suspicions};
 use weaver_policy::{ContractStatus, Drift, PolicySet};
 use weaver_types::{Capability, Digest, SafetyClass};
+
+use super::ledger::ApprovedVersions;
 
 /// A tool, compared with the signed contracts and with the baselines.
 pub(super) struct ToolContractStatus<'a> {
@@ -14,20 +16,26 @@ pub(super) struct ToolContractStatus<'a> {
     baseline: BaselineState<'a>,
     /// Suspicious words in the server's description, each as `kind in place`.
     pub(super) suspicions: BTreeSet<String>,
-    /// The approved version in the ledger.
-    approved_version: Option<&'a Baseline>,
+    /// The approval in the ledger.
+    baseline_approval: Option<&'a Baseline>,
+    approved: &'a ApprovedVersions,
     /// The capability that decides a call; `None` if the contract cannot be applied.
     effective: Option<Capability>,
 }
 
 impl<'a> ToolContractStatus<'a> {
-    pub(super) fn new(tool: &'a Capability, policy: &PolicySet, baselines: &'a Baselines) -> Self {
+    pub(super) fn new(
+        tool: &'a Capability,
+        policy: &PolicySet,
+        approved: &'a ApprovedVersions,
+    ) -> Self {
         Self {
             tool,
             signed: policy.contract_status(tool),
-            baseline: baselines.compare(tool),
+            baseline: approved.baselines.compare(tool),
             suspicions: suspicions(tool),
-            approved_version: baselines.get(tool.id()),
+            baseline_approval: approved.baselines.get(tool.id()),
+            approved,
             effective: policy.apply_contract(tool).ok(),
         }
     }
@@ -61,23 +69,24 @@ impl<'a> ToolContractStatus<'a> {
 
     /// The digest that was approved.
     fn approved_digest(&self) -> Option<Digest> {
-        match (&self.signed, self.approved_version) {
+        match (&self.signed, self.baseline_approval) {
             (ContractStatus::Changed { approved, .. }, _) => Some(*approved),
             (ContractStatus::Approved, _) => self.tool.spec().upstream_digest,
-            (_, approved_version) => {
-                approved_version.and_then(|approved_version| approved_version.upstream_digest)
-            }
+            (_, approval) => approval.and_then(|approval| approval.upstream_digest),
+        }
+    }
+
+    /// The approved version, if the ledger has it.
+    pub(super) fn approved_version(&self) -> Option<&'a Capability> {
+        match self.approved_digest() {
+            Some(digest) => self.approved.with_digest(self.tool.id(), digest),
+            None => self.baseline_approval?.contract.as_deref(),
         }
     }
 
     /// What changed since the approval, if the ledger has the approved version.
     pub(super) fn drift(&self) -> Option<Drift> {
-        let approved_version = self.approved_version?;
-        let same = self
-            .approved_digest()
-            .is_none_or(|approved| approved_version.upstream_digest == Some(approved));
-        let older = approved_version.contract.as_deref().filter(|_| same)?;
-        Some(Drift::between(older, self.tool))
+        Some(Drift::between(self.approved_version()?, self.tool))
     }
 
     pub(super) fn class_name(&self) -> &'static str {
@@ -96,8 +105,8 @@ impl<'a> ToolContractStatus<'a> {
             "fingerprint": self.tool.fingerprint(),
             "upstream_digest": spec.upstream_digest,
             "approved_digest": self.approved_digest(),
-            "approved_by": self.approved_version.map(|approved_version| &approved_version.approved_by),
-            "approved_at": self.approved_version.map(|approved_version| approved_version.at.rfc3339()),
+            "approved_by": self.baseline_approval.map(|approval| &approval.approved_by),
+            "approved_at": self.baseline_approval.map(|approval| approval.at.rfc3339()),
             "drift": drift.as_ref().and_then(Drift::class),
             "changes": drift.as_ref().map(Drift::changes),
         })

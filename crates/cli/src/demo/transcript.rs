@@ -213,7 +213,7 @@ mod tests {
     fn text_is_bounded_escaped_and_without_colour_unless_asked() {
         let text = transcript_of(OutputFormat::Text, false);
         assert!(!text.contains('\u{1b}') && text.len() < 800, "{text}");
-        assert!(text.contains("HOLD  floor_hold: The rung is external"), "{text}");
+        assert!(text.contains("HOLD  floor_hold: The tool reaches outside"), "{text}");
         assert!(text.contains("and untrusted_influence: "), "{text}");
         assert!(transcript_of(OutputFormat::Text, true).contains("\u{1b}[33mHOLD\u{1b}[0m"));
     }

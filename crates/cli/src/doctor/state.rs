@@ -207,8 +207,18 @@ fn running_gateway_checks(file: &Path, status: &DaemonStatus) -> Vec<HealthCheck
                     ),
                     new => format!("not as approved: {changed}; hidden until approved: {new} more"),
                 };
+                let finding = match server.new_tools {
+                    0 => finding,
+                    new => format!("{finding}; new: {}", output::counted(new, "tool")),
+                };
                 let next = format!("`weaver contracts diff --surface {name}` shows which, and why");
                 HealthCheck::notable(&subject, finding, &next)
+            }
+            None if server.new_tools > 0 => {
+                let new = output::counted(server.new_tools, "tool");
+                let finding =
+                    format!("ready, with {new} that no contract names: its calls wait for you");
+                HealthCheck::notable(&subject, finding, "`weaver update` takes new tools in")
             }
             None => HealthCheck::good(&subject, "ready"),
             Some(problem) if server.state == "starting" => {

@@ -193,12 +193,12 @@ pub(super) const PAGES: &[HelpPage] = &[
         &["weaver approve grant apr_0123… --key owner.key"],
         "You see the request, then sign exactly that. The agent makes the same call again, and it \
          goes through once.",
-    ).with_rare(&["store", "inbox", "person", "digest", "wait"]),
+    ).with_rare(&["store", "inbox", "person", "digest", "reason", "passphrase_fd"]),
     page(
         "approve deny",
         &["weaver approve deny apr_0123… --key owner.key --reason \"not this one\""],
         "That ends the request, also one that was granted and not used yet.",
-    ).with_rare(&["store", "inbox", "person", "digest", "wait"]),
+    ).with_rare(&["store", "inbox", "person", "digest", "wait", "all_shown"]),
     page("approve revoke", &["weaver approve revoke apr_0123… --key owner.key"], "").with_rare(&["store", "inbox", "person"]),
     page("approve standing", &["weaver approve standing list"], ""),
     page("approve standing list", &["weaver approve standing list"], ""),

@@ -73,6 +73,6 @@ pub(super) fn invalid_lines_failure(wrong: u64) -> Failure {
         format!("{wrong} lines are not requests")
     };
     Failure::new(Exit::Invalid, "policy.requests", what).with_next_step(
-        "see `error` in their answers, and `weaver policy decide --help` for the form",
+        "see `error` in their answers, and `weaver help policy decide` for the form",
     )
 }

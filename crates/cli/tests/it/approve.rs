@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use weaver_agent_kernel::SignedFileOutcome;
+use weaver_types::ledger::Namespace;
 use weaver_types::{ApprovalRequestId, Clock as _, ManualClock, Timestamp};
 
 use crate::support::{Run, mode, weaver, weaver_with};
@@ -191,6 +192,86 @@ fn what_waits_is_listed_with_the_arguments_that_differ() {
         status,
         [(&json!("next"), &json!("requested")), (&json!("main"), &json!("granted"))]
     );
+}
+
+#[test]
+fn several_requests_are_shown_each_and_answered_with_one_passphrase() {
+    let desk = Desk::new();
+    let push = |branch: &str| desk.held("repo.push", &json!({ "branch": branch }));
+    let (one, two, pay) =
+        (push("main"), push("next"), desk.held("pay.send", &json!({ "amount": 5 })));
+    let run = desk.signed("alice", &["grant", &one, &two, &one]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let signed: Vec<String> =
+        lines(&run).iter().map(|line| line["request"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(signed, [one.clone(), two.clone()], "each once");
+    let granted = [&one, &two].map(|request| SignedFileOutcome::Granted { request: id(request) });
+    assert!(desk.deliver().iter().all(|outcome| granted.contains(outcome)));
+    assert!(!desk.goes_through("repo.push", &json!({ "branch": "other" })));
+    assert!(desk.goes_through("repo.push", &json!({ "branch": "main" })));
+    // What a person sees before the one confirmation: each with all its arguments, why, and digest.
+    let other = push("other");
+    let (config, key) = (desk.folder.arg("weaver.toml"), desk.folder.arg("alice.key"));
+    let args = ["approve", "grant", &other, &pay, "--config", &config, "--key", &key];
+    let shown = weaver_with(&[&args[..], &["--passphrase-fd", "0", "--yes"]].concat(), PASSPHRASE);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    for part in ["{\"branch\":\"other\"}", "{\"amount\":5}", "rule `two`", "digest: sha256:"] {
+        assert!(shown.out.contains(part), "{part}: {shown:?}");
+    }
+    assert_eq!(desk.deliver().len(), 2);
+    // One that cannot be answered keeps the others from being signed.
+    let last = push("last");
+    let run = desk.signed("alice", &["grant", &last, &one]);
+    assert_eq!(failed(&run), (9, "approve.already_resolved".to_owned()));
+    assert_eq!(desk.inbox().len(), 0);
+}
+
+#[test]
+fn what_does_not_fit_a_line_is_answered_alone() {
+    let desk = Desk::new();
+    let long = desk.held("repo.push", &json!({ "branch": "x".repeat(2_000) }));
+    let short = desk.push();
+    let run = desk.signed("alice", &["grant", &long, &short]);
+    assert_eq!(failed(&run), (2, "approve.too_long".to_owned()));
+    assert_eq!(desk.inbox().len(), 0);
+    assert_eq!(desk.signed("alice", &["grant", &long]).code, 0);
+}
+
+#[test]
+fn all_that_are_shown_are_those_that_wait_and_whose_client_is_there() {
+    let desk = Desk::new();
+    let none = desk.signed("alice", &["grant", "--all-shown"]);
+    assert_eq!(failed(&none), (7, "approve.nothing_waits".to_owned()));
+    let (one, two) = (desk.push(), desk.held("repo.push", &json!({ "branch": "next" })));
+    let run = desk.signed("alice", &["grant", "--all-shown"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let signed: Vec<serde_json::Value> =
+        lines(&run).iter().map(|line| line["request"].clone()).collect();
+    assert_eq!(signed, [json!(one), json!(two)]);
+    assert_eq!(desk.deliver().len(), 2);
+    // A client whose process has ended makes no call again.
+    let third = desk.held("repo.push", &json!({ "branch": "third" }));
+    let current = json!({ "v": 3, "principal": "owner", "run": desk.run.run_id, "trace_id": "0",
+        "last_used": 1, "client": { "process": { "boot": "0b8f3c1e-5a5d-4c8f-9a3e-2f6d1c7b9e01",
+            "namespace": 1, "pid": 4711, "started": 915022 } } });
+    desk.plant(Namespace::CurrentRun, "process owner", current.to_string().as_bytes());
+    let listed = desk.approve(&["list"]);
+    assert!(listed.out.contains("its client has ended"), "{listed:?}");
+    assert!(!listed.err.contains("weaver approve grant"), "{listed:?}");
+    let listed = lines(&desk.approve(&["list", "--json"]));
+    let of_third = listed.iter().find(|line| line["id"] == json!(third)).unwrap();
+    assert_eq!(of_third["client_gone"], true);
+    let none = desk.signed("alice", &["grant", "--all-shown"]);
+    assert_eq!(failed(&none), (7, "approve.nothing_waits".to_owned()));
+}
+
+#[test]
+fn the_reasons_of_a_hold_stand_above_the_request() {
+    let desk = Desk::new();
+    let request = desk.held("pay.send", &json!({ "amount": 5 }));
+    let shown = desk.approve(&["show", &request]).out;
+    let why = shown.lines().find(|line| line.starts_with("why ")).unwrap();
+    assert!(why.contains("rule `two`") || why.contains("waits for a person"), "{shown}");
 }
 
 #[test]

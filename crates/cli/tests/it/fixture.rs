@@ -33,6 +33,10 @@ fn fixture_main() {
     if behaviour == "second" && std::fs::File::create_new(std::env::var(MARK).unwrap()).is_ok() {
         std::process::exit(3);
     }
+    // It starts once nothing holds it up.
+    while behaviour == "told" && std::path::Path::new(&held_up_by()).exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     match behaviour.as_str() {
         "unhurried" => std::thread::sleep(Duration::from_secs(2)),
         "late" => std::thread::sleep(Duration::from_secs(7)),
@@ -46,6 +50,20 @@ fn fixture_main() {
         _ => run(&behaviour),
     }
     std::process::exit(0);
+}
+
+/// The file that holds up the start of the server `told`.
+fn held_up_by() -> String {
+    format!("{}.wait", std::env::var(MARK).unwrap_or_default())
+}
+
+/// How many pages the tool `pages` gives, beside an overview.
+pub(crate) const PAGES: usize = 12;
+
+/// The lines of a page of the tool `pages`.
+pub(crate) fn page(number: usize) -> Vec<String> {
+    let sentence = "the parties agree on level and on everything that follows from it, in full";
+    (0..84).map(|line| format!("page {number} line {line}: {sentence}")).collect()
 }
 
 pub(crate) fn put(line: &str) {
@@ -348,6 +366,14 @@ fn call(id: &Value, params: &Value) {
                 "contents": [], "completion": {"values": []}, "taskId": "t"}),
         ),
         "wrong_type" => reply(id, &json!("a text")),
+        "pages" => {
+            let overview = json!({ "pages": PAGES, "title": "contract" }).to_string();
+            let pages = (0..PAGES).map(|number| page(number).join("\n"));
+            let texts = std::iter::once(overview).chain(pages);
+            let blocks: Vec<Value> =
+                texts.map(|text| json!({ "type": "text", "text": text })).collect();
+            reply(id, &json!({ "content": blocks }));
+        }
         "big" => text(id, &"0123456789 ".repeat(10 * 1024 * 1024 / 11)),
         "picture" => reply(
             id,

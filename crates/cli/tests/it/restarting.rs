@@ -226,6 +226,6 @@ fn a_signal_ends_the_process_while_one_gateway_makes_way_for_the_next() {
     // The call is answered before the end.
     read_until(&mut under_way, "\"id\":2");
     assert!(daemon.child.wait().unwrap().success(), "{}", daemon.log());
-    // Each gateway that opens the log says so.
-    assert_eq!(daemon.log().matches("the log has no key").count(), 1, "{}", daemon.log());
+    // The optional key of the log is no matter for a warning.
+    assert!(!daemon.log().contains("are not signed"), "{}", daemon.log());
 }

@@ -504,3 +504,37 @@ fn an_update_while_an_agent_works_leaves_its_servers_as_they_are() {
     drop(client);
     gateway.home.weaver(&["stop"]);
 }
+
+/// A harmless update of a server: the overview, the health checks and the commands that they name
+/// agree on what changed, in old and new words, and on what is new.
+#[test]
+fn what_a_server_changed_and_added_is_told_with_the_commands_for_it() {
+    let gateway = Gateway::of(&[tool("get_note", "Gets a note.")]);
+    assert_eq!(gateway.verdicts(&["get_note"]), ["allow"]);
+    gateway.list(&[tool("get_note", "Gets a note, or several."), tool("get_tag", "Gets a tag.")]);
+    assert_eq!(gateway.verdicts(&["get_note", "get_tag"]), ["deny", "hold"]);
+    let overview = gateway.home.weaver(&[]);
+    for part in [
+        "notes: 1 tool changed since approved, and hidden",
+        "notes: 1 tool new, so the calls wait for you until it is taken in",
+        "weaver contracts diff --surface notes",
+        "weaver update",
+    ] {
+        assert!(overview.out.contains(part), "{part}: {overview:?}");
+    }
+    let config = gateway.home.path(".config/weaver/weaver.toml");
+    let config = ["--config", config.to_str().unwrap()];
+    let doctor = gateway.home.weaver(&[&["doctor"][..], &config].concat());
+    assert!(doctor.out.contains("not as approved: 1 tool; new: 1 tool"), "{doctor:?}");
+    assert!(doctor.out.contains("`weaver contracts diff --surface notes`"), "{doctor:?}");
+    let diff =
+        gateway.home.weaver(&[&["contracts", "diff", "--surface", "notes"][..], &config].concat());
+    for part in [
+        "- description: Gets a note.\n",
+        "+ description: Gets a note, or several.\n",
+        "weaver contracts approve notes get_note",
+        "new, so the calls wait for you: notes.get_tag\n  next: weaver update",
+    ] {
+        assert!(diff.code == 1 && diff.out.contains(part), "{part}: {diff:?}");
+    }
+}

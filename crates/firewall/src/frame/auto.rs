@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use weaver_types::{ContentBlocks, Frame, RawContent, RawResult, StructuredContent, Warning};
 
 use self::block_continuation::CutBlock;
+use self::block_excerpt::LeftOut;
 use super::build::empty_frame;
 use crate::content::{Content, Shape};
 use crate::redact::Redactor;
@@ -197,9 +198,13 @@ fn fill_excerpts(
     let mut shown_text = None;
     let order = tabular::names_in_order(raw);
     let has_json_views = crate::view::has_json_views(&raw.content);
-    let mut show = |content: &Content<'_>, budget, frame: &mut Frame, masker: &mut Masker<'_>| {
+    let mut show = |(content, separator): (&Content<'_>, char),
+                    budget,
+                    frame: &mut Frame,
+                    masker: &mut Masker<'_>| {
         let request = ExcerptRequest {
             content,
+            separator,
             offset: 0,
             char_offset: 0,
             limit: None,
@@ -212,28 +217,24 @@ fn fill_excerpts(
         let excerpt = excerpt::of_content(redactor, limits, &request, masker)?;
         frame.content.push(json!({ "type": "text", "text": excerpt.text }));
         shown_text.get_or_insert(excerpt.text);
-        let is_cut = excerpt.note.is_some() || excerpt.rest.is_some();
-        cut.notes.extend(excerpt.note);
-        Some((is_cut, excerpt.rest))
+        Some((excerpt.note, excerpt.rest))
     };
     let mut single_rest = None;
     let mut cut_blocks = Vec::new();
     let (mut withheld_blocks, mut unshown_blocks) = (0, 0);
-    let mut other_notes = Vec::new();
     let (mut has_extra_fields, mut has_rows_in_lines) = (false, false);
     for (index, (block, share)) in shown_blocks.into_iter().zip(shares).enumerate() {
         if share.tokens == 0 && blocks::text_bytes(&block) > 0 {
             unshown_blocks += 1;
-            cut_blocks.push(CutBlock { index, rest: None });
+            cut_blocks.push(CutBlock::unshown(index));
             continue;
         }
         let Some(text) = block.get("text").and_then(Value::as_str) else {
             if limits.allowed.is_none() {
-                let (block, note) =
+                let (block, cut) =
                     block_excerpt::of_masked_block(block.into_owned(), share, limits);
                 frame.content.push(block);
-                cut_blocks.extend(note.is_some().then_some(CutBlock { index, rest: None }));
-                other_notes.extend(note);
+                cut_blocks.extend(cut.map(|LeftOut { note, rest }| CutBlock { index, note, rest }));
             } else {
                 withheld_blocks += 1;
             }
@@ -247,24 +248,32 @@ fn fill_excerpts(
             true => Content::read_excerpted(&raw.content),
             false => Content::from_text(text, tabular::rows_of_data),
         };
-        let Some((is_cut, rest)) = show(&content, share, frame, masker) else { continue };
+        let table = (&content, tabular::separator(text));
+        let Some((note, rest)) = show(table, share, frame, masker) else { continue };
+        let is_cut = note.is_some() || rest.is_some();
         let is_file = || matches!(content, Content::Text(_)) && tabular::rows(text).is_some();
         has_rows_in_lines |= single && is_cut && is_file();
         match single {
-            true => single_rest = single_rest.or(rest),
-            false => cut_blocks.extend(is_cut.then_some(CutBlock { index, rest })),
+            true => {
+                cut.notes.extend(note);
+                single_rest = single_rest.or(rest);
+            }
+            false => cut_blocks.extend(is_cut.then_some(CutBlock { index, note, rest })),
         }
     }
+    cut.notes.extend(block_continuation::notes(&cut_blocks, blocks.len()));
     if let Some(share) = content_share {
-        let shown = show(&Content::read_excerpted(&raw.content), share, frame, masker);
-        single_rest = shown.and_then(|(_, rest)| rest);
+        let shown = show((&Content::read_excerpted(&raw.content), ','), share, frame, masker);
+        if let Some((note, rest)) = shown {
+            cut.notes.extend(note);
+            single_rest = rest;
+        }
     }
     cut.next = match single || is_separate {
-        true => single_rest.map(|rest| rest.into_first_query(has_json_views)),
-        false => block_continuation::next_query(redactor, raw, limits, cut_blocks),
+        true => Vec::from_iter(single_rest.map(|rest| rest.into_first_query(has_json_views))),
+        false => block_continuation::rest_queries(redactor, raw, limits, cut_blocks),
     };
     cut.notes.extend(has_rows_in_lines.then(|| LINES_ARE_ROWS.to_owned()));
-    cut.notes.extend(other_notes);
     cut.notes.extend(has_extra_fields.then(|| "Fields next to a text are not shown.".to_owned()));
     cut.notes.extend(
         (unshown_blocks > 0)
@@ -346,7 +355,7 @@ fn shortened_structured(
     })
 }
 
-/// The frame with its notes, warnings and the query for more.
+/// The frame with its notes, warnings and the queries for more.
 pub(crate) fn finish_frame(
     mut frame: Frame,
     raw: &RawResult,
@@ -360,7 +369,11 @@ pub(crate) fn finish_frame(
     frame.notes.extend(hidden_characters::note(&frame, raw, redactor));
     let driver_notes = raw.notes.iter().map(|note| redacted_driver_note(note));
     frame.notes.extend(driver_notes);
-    frame.next = next.filter(|_| frame.handle.is_some());
+    if frame.handle.is_some() {
+        let mut next = next.into_iter();
+        frame.next = next.next();
+        frame.next_parts = next.collect();
+    }
     frame.warnings = counts.into_iter().map(|(kind, count)| Warning { kind, count }).collect();
     for finding in &raw.findings {
         frame.warnings.push(Warning { kind: (*finding).to_owned(), count: 1 });
@@ -373,11 +386,11 @@ pub(crate) fn unrepeated_structured(frame: &Frame) -> Option<&Value> {
     frame.structured.as_ref().filter(|value| !blocks::text_repeats(&frame.content, value))
 }
 
-/// Notes below a frame: what was cut, and the query that shows it.
+/// Notes below a frame: what was cut, and the queries that show it, one for each part.
 #[derive(Default)]
 pub(crate) struct FrameNotes {
     pub(crate) notes: Vec<String>,
-    pub(crate) next: Option<Value>,
+    pub(crate) next: Vec<Value>,
 }
 
 /// A note of the driver, redacted and escaped, since it may quote a server.

@@ -44,6 +44,7 @@ pub(crate) fn bare_frame(spec: &FrameSpec<'_>) -> Frame {
         structured: None,
         notes: Vec::new(),
         next: None,
+        next_parts: Vec::new(),
         facts: Vec::new(),
         table: Vec::new(),
         raw: None,

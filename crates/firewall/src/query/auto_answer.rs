@@ -33,6 +33,8 @@ pub(super) struct AutoQuery<'a> {
     pub(super) omitted: Vec<(&'static str, usize)>,
     /// The column order in the text of the result.
     pub(super) order: Vec<String>,
+    /// What stands between the cells of a table.
+    pub(super) separator: char,
 }
 
 impl AutoQuery<'_> {
@@ -86,7 +88,7 @@ impl AutoQuery<'_> {
         };
         let mut frame = empty_frame(source.raw, self.spec, self.limits.mode);
         frame.content = vec![json!({ "type": "text", "text": excerpt.text })];
-        let next = excerpt.rest.and_then(|rest| self.next_query(rest));
+        let next = excerpt.rest.and_then(|rest| self.next_query(rest)).into_iter().collect();
         for (kind, count) in &self.omitted {
             masker.omit(kind, *count);
         }
@@ -208,6 +210,7 @@ impl AutoQuery<'_> {
             budget: RenderBudget { tokens: limits.tokens, chars: limits.chars },
             columns: &self.query.fields,
             column_order: &self.order,
+            separator: self.separator,
             is_first_page: false,
             has_json_views: self.path.is_some(),
         }
@@ -290,7 +293,11 @@ impl AutoQuery<'_> {
         let mut excerpt = self.page_of_lines(lines.parts.len(), limits, |at| {
             let (number, line) = lines.parts.get(at)?;
             let line = masker.text(line);
-            Some(if is_search { format!("{number}: {line}") } else { line })
+            Some(match lines.paths.get(at) {
+                _ if !is_search => line,
+                Some(path) => format!("{} {number}: {line}", masker.text(path)),
+                None => format!("{number}: {line}"),
+            })
         })?;
         if let Some(Continuation::Rows { offset, char_offset: 0 }) = excerpt.rest {
             let count = offset - self.offset();

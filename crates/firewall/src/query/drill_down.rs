@@ -41,11 +41,12 @@ pub(crate) fn drill_down(
         check_query(query, redactor, &limits)?;
         if is_auto {
             let order = tabular::names_in_order(raw);
+            let separator = tabular::separator_of(&raw.content);
             let content = Content::read_tabular(&raw.content);
             let path = crate::view::has_json_views(&raw.content).then(String::new);
             let (text, omitted) = (None, Vec::new());
             let auto_query =
-                AutoQuery { redactor, query, spec, limits, text, path, omitted, order };
+                AutoQuery { redactor, query, spec, limits, text, path, omitted, order, separator };
             return auto_query.answer(source, &content, &source.cache.columns);
         }
         let drill_down = DrillDown { redactor, query, spec, limits, raw, omitted: Vec::new() };
@@ -67,8 +68,10 @@ pub(crate) fn drill_down(
     check_query(query, redactor, &limits)?;
     if limits.mode == ResponseMode::Auto {
         let order = tabular::names_in_order(raw);
+        let separator = tabular::separator_of(&raw.content);
         let ViewResult { content, text, path, omitted, .. } = viewed;
-        let auto_query = AutoQuery { redactor, query, spec, limits, text, path, omitted, order };
+        let auto_query =
+            AutoQuery { redactor, query, spec, limits, text, path, omitted, order, separator };
         return auto_query.answer(source, &content, &ColumnCache::default());
     }
     let drill_down = DrillDown { redactor, query, spec, limits, raw, omitted: viewed.omitted };

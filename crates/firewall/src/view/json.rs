@@ -4,7 +4,7 @@
 //! hidden on every path. If only some fields may be shown, that refers to the fields of the rows.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -102,9 +102,18 @@ pub(super) fn render_at_path<'v>(
             Cow::Owned(walker.paths(&found, args.integer("depth")?.unwrap_or(DEFAULT_DEPTH)))
         }
         _ => {
+            if let Some(text) = walker.only_text(&found) {
+                return text::render(text, request, true);
+            }
+            let texts = match request.name.as_str() {
+                "search" => walker.texts_in(&found),
+                "lines" => walker.only_texts(&found),
+                _ => None,
+            };
             let problem = "`path` must lead to one text; the view `paths` shows where texts are";
-            let text = walker.only_text(&found).ok_or_else(|| query_error(problem.to_owned()))?;
-            return text::render(text, request, true);
+            let texts = texts.ok_or_else(|| query_error(problem.to_owned()))?;
+            let viewed = text::render_several(&texts, request)?;
+            return Ok(ViewResult { omitted: walker.omitted, ..viewed });
         }
     };
     Ok(ViewResult { omitted: walker.omitted, ..ViewResult::redacted(Content::Json(content)) })
@@ -220,6 +229,58 @@ impl<'v> JsonWalker<'v, '_, '_> {
         let [spot] = found else { return None };
         let is_seen = spot.field.is_some() || self.renderer.limits.may_show_field("value");
         spot.value.as_str().filter(|_| is_seen)
+    }
+
+    /// The matches, if all of them are texts that may be shown.
+    fn only_texts(&self, found: &[JsonLocation<'v>]) -> Option<Vec<(String, &'v str)>> {
+        let texts = found.iter().map(|spot| {
+            let text = self.only_text(std::slice::from_ref(spot))?;
+            Some((String::new(), text))
+        });
+        texts.collect()
+    }
+
+    /// Every text in the matches that may be shown, with its path; `None` if there is none. The walk
+    /// begins at the root, so that paths are those of the whole value.
+    fn texts_in(&mut self, found: &[JsonLocation<'v>]) -> Option<Vec<(String, &'v str)>> {
+        let address = |value: &Value| std::ptr::from_ref(value).addr();
+        let wanted: BTreeSet<usize> = found.iter().map(|spot| address(spot.value)).collect();
+        let (mut texts, mut visits) = (Vec::new(), 0_usize);
+        let root = JsonLocation { value: self.root, name: None, field: None };
+        let mut open = vec![(root, String::new(), 0, false)];
+        while let Some((spot, path, level, is_within)) = open.pop() {
+            visits += 1;
+            if visits > MAX_VISITS || level > MAX_DEPTH {
+                self.omitted.push(("paths_omitted", 1));
+                continue;
+            }
+            let is_within = is_within || wanted.contains(&address(spot.value));
+            match spot.value {
+                Value::String(_) if is_within => {
+                    let text = self.only_text(std::slice::from_ref(&spot));
+                    texts.extend(text.map(|text| (path, text)));
+                }
+                Value::Array(items) => {
+                    let items = items.iter().enumerate().rev();
+                    open.extend(items.map(|(at, value)| {
+                        let item = JsonLocation { value, ..spot };
+                        (item, format!("{path}[{at}]"), level + 1, is_within)
+                    }));
+                }
+                Value::Object(map) => {
+                    let fields =
+                        map.iter().rev().filter(|(key, _)| self.may_show_field(&spot, key));
+                    open.extend(fields.map(|(key, value)| {
+                        let wraps = self.is_wrapper(&spot) && self.rows_key == Some(key);
+                        let field = spot.field.or((!wraps).then_some(key.as_str()));
+                        let below = JsonLocation { value, name: Some(key), field };
+                        (below, path::append_key(&path, key), level + 1, is_within)
+                    }));
+                }
+                _ => {}
+            }
+        }
+        (!texts.is_empty()).then_some(texts)
     }
 
     /// The matches as rows. A single list is expanded into its items.

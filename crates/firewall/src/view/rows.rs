@@ -100,6 +100,8 @@ fn narrow(
         // Paths depend on all rows.
         None if view == "paths" && steps.is_empty() => return None,
         Some([]) if view == "paths" => return None,
+        // A search names the paths of its matches in the whole value.
+        _ if view == "search" => return None,
         None => (0, 1),
         Some([]) => (0, MAX_ITEMS),
         Some([step @ (PathStep::Key(_) | PathStep::Index(_)), ..]) => {

@@ -40,6 +40,8 @@ pub(crate) enum TextUnit {
 pub(crate) struct TextParts<'a> {
     pub(crate) unit: TextUnit,
     pub(crate) parts: Vec<(usize, Cow<'a, str>)>,
+    /// The path of the text of each part, where they are parts of several texts of a value.
+    pub(crate) paths: Vec<String>,
     /// The line or character before which a request ends; `None` if it names none.
     pub(crate) end: Option<usize>,
 }
@@ -48,13 +50,13 @@ impl<'a> TextParts<'a> {
     /// All characters of a text.
     pub(super) fn whole(text: &'a str) -> Self {
         let parts = vec![(0, Cow::Borrowed(text))];
-        Self { unit: TextUnit::Characters, parts, end: None }
+        Self { unit: TextUnit::Characters, parts, paths: Vec::new(), end: None }
     }
 
     pub(super) fn into_owned(self) -> TextParts<'static> {
         let parts = self.parts.into_iter();
         let parts = parts.map(|(number, text)| (number, Cow::Owned(text.into_owned()))).collect();
-        TextParts { unit: self.unit, parts, end: self.end }
+        TextParts { unit: self.unit, parts, paths: self.paths, end: self.end }
     }
 
     /// The parts as rows.
@@ -63,9 +65,12 @@ impl<'a> TextParts<'a> {
             TextUnit::Lines => "line",
             TextUnit::Characters => "character",
         };
-        let parts = self.parts.iter().take(MAX_LINES);
-        let rows = parts.map(|(number, text)| json!({ name: number, "value": text })).collect();
-        Content::Json(Cow::Owned(Value::Array(rows)))
+        let parts = self.parts.iter().take(MAX_LINES).enumerate();
+        let rows = parts.map(|(at, (number, text))| match self.paths.get(at) {
+            Some(path) => json!({ "path": path, name: number, "value": text }),
+            None => json!({ name: number, "value": text }),
+        });
+        Content::Json(Cow::Owned(Value::Array(rows.collect())))
     }
 }
 
@@ -100,7 +105,7 @@ pub(super) fn render<'a>(
             let (start, end) = range(&args)?;
             let part = char_range(text, start, end.unwrap_or(usize::MAX));
             let parts = vec![(start, Cow::Borrowed(part))];
-            TextParts { unit: TextUnit::Characters, parts, end }
+            TextParts { unit: TextUnit::Characters, parts, paths: Vec::new(), end }
         }
         _ => search(text, &args)?,
     };
@@ -139,7 +144,32 @@ fn numbered_lines(text: &str, start: usize, count: usize) -> TextParts<'_> {
     let lines = text.lines().enumerate().skip(start).take(count);
     let parts: Vec<_> = lines.map(|(number, line)| (number, Cow::Borrowed(line))).collect();
     let end = parts.last().map(|(number, _)| number + 1);
-    TextParts { unit: TextUnit::Lines, parts, end }
+    TextParts { unit: TextUnit::Lines, parts, paths: Vec::new(), end }
+}
+
+/// Renders the view `lines` or `search` of several redacted texts, each with its path. Lines are
+/// counted through all of them; a match of a search is named by its path and its line there.
+pub(super) fn render_several<'a>(
+    texts: &[(String, &'a str)],
+    request: &ViewRequest,
+) -> Result<ViewResult<'a>, HandleError> {
+    let args = args(request, true)?;
+    let mut all =
+        TextParts { unit: TextUnit::Lines, parts: Vec::new(), paths: Vec::new(), end: None };
+    if request.name == "search" {
+        for (path, text) in texts {
+            let found = search(text, &args)?.parts;
+            all.paths.extend(std::iter::repeat_n(path.clone(), found.len()));
+            all.parts.extend(found);
+        }
+    } else {
+        let (start, end) = range(&args)?;
+        let lines = texts.iter().flat_map(|(_, text)| text.lines()).enumerate();
+        let lines = lines.skip(start).take(end.map_or(usize::MAX, |end| end - start));
+        all.parts.extend(lines.map(|(number, line)| (number, Cow::Borrowed(line))));
+        all.end = end;
+    }
+    Ok(ViewResult::of_text(all.rows(), all))
 }
 
 /// The lines that contain a text, with context.
@@ -163,5 +193,5 @@ fn search<'a>(text: &'a str, args: &ViewArgs<'_>) -> Result<TextParts<'a>, Handl
         let part = lines.get(first..next).unwrap_or_default().iter().enumerate();
         parts.extend(part.map(|(at, line)| (first + at, Cow::Borrowed(*line))));
     }
-    Ok(TextParts { unit: TextUnit::Lines, parts, end: None })
+    Ok(TextParts { unit: TextUnit::Lines, parts, paths: Vec::new(), end: None })
 }

@@ -49,6 +49,7 @@ fn what_fits_is_delivered_as_it_is() {
     for text in [
         "No matches found",
         "commit 1\r\nAuthor: ann\r\n\r\n    words\n",
+        "id,name\r\n1,2\r",
         "\u{feff}日本語のテキスト 👩\u{200d}💻 ok",
         "{ \"z\": 1,\n  \"a\": [1, 2] }",
         "[REDACTED is a word here",
@@ -621,4 +622,35 @@ fn a_text_where_only_named_fields_may_be_seen_is_withheld_and_that_is_said() {
         shown.contains("The text is not shown: only named fields may be seen here."),
         "{shown}"
     );
+}
+
+#[test]
+fn a_carriage_return_within_a_line_is_an_escape_that_stands_for_it() {
+    let firewall = Firewall::new().with_masks(Arc::new(MaskTable::new()), None);
+    let frame = firewall.frame(&RawResult::text("10 %\r20 %\rdone\r\nnext"), &auto());
+    assert_eq!(text_of(&frame), "10 %\\u{d}20 %\\u{d}done\r\nnext");
+    assert!(frame.notes[0].contains("stands for the character"), "{:?}", frame.notes);
+    let back = firewall.resolve_masks(&json!("20 %\\u{d}done")).arguments;
+    assert_eq!(back, Some(json!("20 %\rdone")));
+}
+
+#[test]
+fn a_table_with_tabs_stays_one_where_it_is_cut() {
+    let table = |between: &str| -> String {
+        let head = ["id", "name", "note"].join(between);
+        let rows = (0..3_000).map(|n| [n.to_string(), format!("row {n}"), "a, b".to_owned()]);
+        rows.fold(head, |text, row| format!("{text}\n{}", row.join(between)))
+    };
+    let raw = RawResult::text(table("\t"));
+    let frame = within(&raw, 1_000);
+    assert!(text_of(&frame).starts_with("id\tname\tnote\n0\trow 0\ta, b\n"), "{}", text_of(&frame));
+    let more = ask(&raw, &frame.next.unwrap()).unwrap();
+    assert!(text_of(&more).starts_with("id\tname\tnote\n"), "{}", text_of(&more));
+    let blocks =
+        json!([{ "type": "text", "text": "found" }, { "type": "text", "text": table("\t") }]);
+    let frame = within(&laid_out(blocks, None), 1_000);
+    assert!(frame.content[1]["text"].as_str().unwrap().starts_with("id\tname\tnote\n"));
+    // One with commas stays one with commas.
+    let frame = within(&RawResult::text(table("; ").replace("a, b", "a")), 1_000);
+    assert!(!text_of(&frame).contains('\t'));
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use weaver_firewall::{Firewall, FrameSpec, MaskTable};
+use weaver_firewall::{Firewall, FrameSpec, HandleQuery, MaskTable};
 use weaver_types::{Constraints, Frame, RawResult};
 
 use crate::auto::{ask, auto, laid_out, text_of, within};
@@ -213,18 +213,30 @@ fn bytes_pass_as_a_picture_only_where_they_are_bytes() {
     }
 }
 
-/// The answers that follow from the first frame on.
-fn pages(raw: &RawResult, frame: &Frame) -> (Vec<Value>, String) {
+/// The queries for the rest that a frame names.
+fn rest_queries(frame: &Frame) -> Vec<Value> {
+    frame.next.iter().chain(&frame.next_parts).cloned().collect()
+}
+
+/// The answers to a query, and to those that continue it.
+fn pages_of(raw: &RawResult, query: &Value) -> String {
     let (mut queries, mut text) = (Vec::new(), String::new());
-    let mut next = frame.next.clone();
+    let mut next = Some(query.clone());
     while let Some(query) = next {
         assert!(queries.len() < 100 && !queries.contains(&query), "{query} comes again");
         let page = ask(raw, &query).unwrap();
+        assert!(page.next_parts.is_empty());
         text.push_str(&text_of(&page));
         queries.push(query);
         next = page.next;
+        text.push_str(if next.is_some() { "\n" } else { "" });
     }
-    (queries, text)
+    text
+}
+
+/// The answers that follow from the first frame on.
+fn pages(raw: &RawResult, frame: &Frame) -> String {
+    rest_queries(frame).iter().map(|query| pages_of(raw, query) + "\n").collect()
 }
 
 #[test]
@@ -244,7 +256,7 @@ fn of_several_blocks_the_next_step_shows_what_is_left_of_the_one_that_is_cut() {
         let shown = frame.content[cut]["text"].as_str().unwrap();
         let (before, rest) = shown.split_once('…').unwrap();
         let after = rest.rsplit_once('…').unwrap().1.trim_start_matches('\n');
-        let middle = pages(&raw, &frame).1;
+        let middle = pages(&raw, &frame);
         let whole = if view == "lines" { &lines } else { &long };
         let squeezed = |text: &str| text.replace('\n', "");
         assert_eq!(squeezed(&format!("{before}{middle}{after}")), squeezed(whole), "{next}");
@@ -252,25 +264,109 @@ fn of_several_blocks_the_next_step_shows_what_is_left_of_the_one_that_is_cut() {
 }
 
 #[test]
-fn of_several_blocks_that_are_cut_the_next_step_shows_all_from_the_first_of_them_on() {
-    let lines = |name: &str| -> String { (0..3_000).map(|n| format!("{name} {n}\n")).collect() };
-    let rows: Vec<Value> = (0..2_000).map(|n| json!({ "row": n })).collect();
-    let rows = json!(rows).to_string();
+fn each_cut_block_names_the_query_for_exactly_what_is_missing_of_it() {
+    let lines = |name: &str| -> String { (0..900).map(|n| format!("{name} {n}\n")).collect() };
+    let texts: Vec<String> = (0..13).map(|n| lines(&format!("page {n} line"))).collect();
+    let raw = laid_out(texts.iter().map(|one| text(one)).collect(), None);
+    let frame = within(&raw, 8_000);
+    let queries = rest_queries(&frame);
+    assert_eq!(queries.len(), 13, "{queries:?}");
+    assert_eq!(frame.notes, ["Shortened: 13 of 13 blocks."]);
+    for (at, (query, whole)) in queries.iter().zip(&texts).enumerate() {
+        assert_eq!(query["view"], "lines", "{query}");
+        assert_eq!(query["args"]["path"], format!("content[{at}].text"));
+        let shown = frame.content[at]["text"].as_str().unwrap();
+        let (before, rest) = shown.split_once('…').unwrap();
+        let after = rest.split_once("…\n").unwrap().1;
+        let middle = pages_of(&raw, query);
+        assert_eq!(&format!("{before}{middle}\n{after}"), whole);
+    }
+}
+
+#[test]
+fn the_rest_of_many_blocks_is_their_texts_and_no_json() {
     let many: Vec<Value> =
         (0..400).map(|n| text(&format!("block {n} {}", "x".repeat(90)))).collect();
-    for (blocks, path, last) in [
-        (json!([text("found"), text(&lines("a")), text(&lines("b"))]), "content[1:]", "b 2999"),
-        (json!([text(&lines("a")), text("and"), text(&lines("b"))]), "content", "b 2999"),
-        (json!([text("found"), text(&rows)]), "content[1:]", "1999"),
-        (json!(many), "content", "block 399"),
-    ] {
-        let raw = laid_out(blocks, None);
-        let frame = within(&raw, 2_000);
-        let next = frame.next.clone().unwrap();
-        assert_eq!(next, json!({ "view": "get", "args": { "path": path } }));
-        let (_, all) = pages(&raw, &frame);
-        assert!(all.contains(last), "{last} is never shown");
-    }
+    let raw = laid_out(json!(many), None);
+    let frame = within(&raw, 2_000);
+    let [query] = &rest_queries(&frame)[..] else { panic!("{:?}", frame.next_parts) };
+    let shown = frame.content.len();
+    assert!(shown > 5, "{shown}");
+    let expected =
+        json!({ "view": "lines", "args": { "path": format!("content[{shown}:].text") } });
+    assert_eq!(query, &expected);
+    let rest: Vec<&str> =
+        many.iter().skip(shown).map(|block| block["text"].as_str().unwrap()).collect();
+    assert_eq!(pages_of(&raw, query), rest.join("\n"));
+    // Where each of many is cut, the last query shows all that have none of their own.
+    let lines = |name: usize| -> String { (0..300).map(|n| format!("{name} {n}\n")).collect() };
+    let texts: Vec<String> = (0..40).map(lines).collect();
+    let raw = laid_out(texts.iter().map(|one| text(one)).collect(), None);
+    let frame = within(&raw, 8_000);
+    let queries = rest_queries(&frame);
+    assert_eq!(queries.len(), 16);
+    assert_eq!(queries[15], json!({ "view": "lines", "args": { "path": "content[15:].text" } }));
+    assert_eq!(pages_of(&raw, &queries[15]) + "\n", texts[15..].concat());
+}
+
+#[test]
+fn of_blocks_whose_place_is_not_known_the_whole_text_is_named() {
+    let rows: Vec<Value> = (0..2_000).map(|n| json!({ "row": n })).collect();
+    let rows = json!(rows).to_string();
+    let lines: String = (0..3_000).map(|n| format!("line {n}\n")).collect();
+    let document = json!({ "type": "resource", "resource": { "uri": "x://1", "text": lines } });
+    let raw = laid_out(json!([text("found"), text(&rows), document]), None);
+    let frame = within(&raw, 2_000);
+    let queries = rest_queries(&frame);
+    assert_eq!(queries[0], json!({ "view": "chars", "args": { "path": "content[1].text" } }));
+    assert!(pages_of(&raw, &queries[0]).contains("1999"));
+    assert_eq!(queries[1]["view"], "lines", "{queries:?}");
+    assert_eq!(queries[1]["args"]["path"], "content[2].resource.text");
+    let number = |key: &str| queries[1]["args"][key].as_u64().unwrap();
+    let middle: Vec<String> =
+        (number("start")..number("end")).map(|n| format!("line {n}")).collect();
+    assert_eq!(pages_of(&raw, &queries[1]), middle.join("\n"));
+    assert_eq!(queries.len(), 2);
+}
+
+#[test]
+fn a_search_without_a_path_looks_into_all_texts() {
+    let raw = laid_out(json!([text("one\ntwo level"), text("three"), text("level four")]), None);
+    let search = |args: Value| {
+        let page = ask(&raw, &json!({ "view": "search", "args": args })).unwrap();
+        text_of(&page)
+    };
+    let found = "content[0].text 1: two level\ncontent[2].text 0: level four";
+    assert_eq!(search(json!({ "text": "level" })), found);
+    assert_eq!(
+        search(json!({ "text": "level", "path": "content[2:]" })),
+        found.lines().last().unwrap()
+    );
+    assert_eq!(search(json!({ "text": "level", "path": "content[0].text" })), "1: two level");
+    let rows: Vec<Value> =
+        (0..50).map(|n| json!({ "id": n, "note": format!("note {n}") })).collect();
+    let page = ask(
+        &RawResult::json(json!({ "rows": rows })),
+        &json!({ "view": "search", "args": { "text": "note 49" } }),
+    );
+    assert_eq!(text_of(&page.unwrap()), "rows[49].note 0: note 49");
+}
+
+#[test]
+fn a_search_in_all_texts_finds_nothing_that_is_hidden() {
+    let raw = RawResult::json(json!({ "user": { "password": "hunter2", "note": "ask hunter2" } }));
+    let found = |text: &str| {
+        let query = json!({ "view": "search", "args": { "text": text } });
+        text_of(&ask(&raw, &query).unwrap())
+    };
+    assert!(!found("hunter").contains("password"), "{}", found("hunter"));
+    let constraints =
+        Constraints { allowed_fields: Some(["note".to_owned()].into()), ..Default::default() };
+    let spec = FrameSpec { constraints: &constraints, ..auto() };
+    let query = HandleQuery::parse(&json!({ "view": "search", "args": { "text": "s" } })).unwrap();
+    let raw = RawResult::json(json!([{ "secret_note": "s one", "note": "s two" }]));
+    let page = text_of(&FIREWALL.expand(&raw, &query, &spec).unwrap());
+    assert_eq!(page, "[0].note 0: s two");
 }
 
 #[test]

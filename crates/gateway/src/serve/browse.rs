@@ -11,12 +11,12 @@ use serde_json::{Map, Value, json};
 use weaver_agent_kernel::{Caller, parameter_list};
 use weaver_firewall::Firewall;
 use weaver_text::token::{Estimate, TokenCounter};
-use weaver_types::{Capability, CapabilityId, ReasonCode, Verdict};
+use weaver_types::{Capability, CapabilityId, ReasonCode, UpstreamName, Verdict};
 
 use super::client::Client;
 use super::error::ServeError;
 use super::execute_tool::ExecuteTool;
-use super::managed_server::UnavailableServer;
+use super::managed_server::{CALL_START_WAIT, UnavailableServer};
 use super::message::excerpt;
 use super::meta_tool_definitions::MAX_SHORTLIST;
 use super::name_suggestion;
@@ -42,8 +42,7 @@ pub(crate) async fn answer(
     client: &Client,
     arguments: &Map<String, Value>,
 ) -> Result<Reply, ServeError> {
-    client.gateway.upstreams.wait_for_first_attempts().await;
-    client.gateway.upstreams.refresh().await;
+    wait_for_servers(client, arguments.get("capability")).await;
     let integer_argument = |key: &str, max: u64| match arguments.get(key).map(Value::as_u64) {
         None => Ok(None),
         Some(Some(n)) if (1..=max).contains(&n) => Ok(usize::try_from(n).ok()),
@@ -67,6 +66,25 @@ pub(crate) async fn answer(
         _ => Ok(Reply::usage_error(
             "give `query` (the goal in words), or `capability` (an id), as text; or neither, for all tools",
         )),
+    }
+}
+
+/// Waits for the servers that are starting: for that of a named tool, else for those of which no
+/// tools are known yet.
+async fn wait_for_servers(client: &Client, capability: Option<&Value>) {
+    let upstreams = &client.gateway.upstreams;
+    let named = capability.and_then(Value::as_str);
+    let Some(server) = named.and_then(|id| upstreams.for_capability(id)) else {
+        upstreams.wait_for_unknown_tools().await;
+        return upstreams.refresh_tools().await;
+    };
+    let is_known =
+        named.and_then(|id| CapabilityId::parse(id).ok()).is_some_and(|id| client.is_visible(&id));
+    if !is_known {
+        server.wait_for_first_attempt(CALL_START_WAIT).await;
+    }
+    if server.is_first_attempt_done() {
+        server.poll_now().await;
     }
 }
 
@@ -150,7 +168,20 @@ fn footer(client: &Client, query: &str, tool_count: usize, shown: PagePosition) 
     if let Some(notice) = client.gateway.kernel.policy().observation_notice() {
         out.push_str(&format!("\n({notice})"));
     }
-    for UnavailableServer { server, problem, .. } in client.unavailable_servers() {
+    let (starting, failed): (Vec<_>, Vec<_>) =
+        client.unavailable_servers().into_iter().partition(UnavailableServer::is_starting);
+    let unknown = starting.iter().filter(|starting| {
+        let server = client.gateway.upstreams.by_name(&starting.server);
+        server.is_none_or(|server| !server.has_restored_tools())
+    });
+    let unknown: Vec<String> = unknown.map(|starting| format!("`{}`", starting.server)).collect();
+    if !unknown.is_empty() {
+        out.push_str(&format!(
+            "\n(Still starting, so their tools are missing; ask again in a moment: {}.)",
+            unknown.join(", ")
+        ));
+    }
+    for UnavailableServer { server, problem, .. } in failed {
         // The rest is for the user, who sees it with `weaver status`, and stands in `_meta`.
         let problem = weaver_text::escape::shorten(&problem, MAX_PROBLEM_CHARS);
         out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
@@ -262,15 +293,28 @@ async fn describe_tool(client: &Client, id: &str) -> Reply {
             }
             Reply::ok(body)
         }
-        None => refused(
-            ReasonCode::NotFound,
-            format!(
-                "no capability `{}` is known here. {}",
-                excerpt(id),
-                name_suggestion::hint(client, id)
+        None => match starting_server(client, id) {
+            Some(server) => refused(
+                ReasonCode::UpstreamUnavailable,
+                format!("server `{server}` is still starting; ask again in a moment"),
             ),
-        ),
+            None => refused(
+                ReasonCode::NotFound,
+                format!(
+                    "no capability `{}` is known here. {}",
+                    excerpt(id),
+                    name_suggestion::hint(client, id)
+                ),
+            ),
+        },
     }
+}
+
+/// The server that an id speaks of, if it is still starting and the client may know of it.
+fn starting_server(client: &Client, id: &str) -> Option<UpstreamName> {
+    let server = client.gateway.upstreams.for_capability(id)?;
+    let is_starting = server.unavailability().is_some_and(|server| server.is_starting());
+    (is_starting && client.may_see_server(&server.name)).then(|| server.name.clone())
 }
 
 /// Expands an id that was abbreviated on a card. Only visible tools are considered, so that the

@@ -132,6 +132,9 @@ impl Gateway {
         };
         own_tools::register(&gateway.config, &gateway.launcher, &gateway.registry)?;
         memory::register(&gateway.config, &gateway.clock, &gateway.registry)?;
+        for server in gateway.upstreams.servers() {
+            server.restore(&gateway.kernel, &gateway.tenant);
+        }
         gateway.rebuild_snapshot();
         gateway.record_start().await?;
         Ok(gateway)
@@ -172,6 +175,10 @@ impl Gateway {
     pub(crate) async fn replace_policy(&self, set: PolicySet) -> Result<(), ServeError> {
         self.kernel.replace_policy(Arc::new(set)).await;
         self.rebuild_snapshot();
+        self.announce_tool_list_change();
+        for server in self.upstreams.servers() {
+            server.store_listing(&self.kernel, &self.tenant).await;
+        }
         resource_reader::decide_again(&self.kernel, &self.upstreams).await;
         self.record_policy().await
     }
@@ -212,6 +219,11 @@ impl Gateway {
         self.tools.load_full()
     }
 
+    /// Notifies clients that the tool list changed.
+    fn announce_tool_list_change(&self) {
+        self.tool_list_changes.send_modify(|changes| *changes = changes.wrapping_add(1));
+    }
+
     /// Rebuilds the snapshot. Returns each tool that got no exported name, and why.
     fn rebuild_snapshot(&self) -> Vec<(CapabilityId, String)> {
         // One rebuild at a time: an older snapshot must not replace a newer one.
@@ -224,7 +236,6 @@ impl Gateway {
         drop(before);
         let unnamed = snapshot.unnamed.clone();
         self.tools.store(Arc::new(snapshot));
-        self.tool_list_changes.send_modify(|changes| *changes = changes.wrapping_add(1));
         unnamed
     }
 
@@ -284,9 +295,18 @@ impl ListingObserver for Gateway {
     /// Rebuilds the snapshot of the tools.
     fn tools_changed(&self, server: &UpstreamName) -> Vec<String> {
         let prefix = format!("{server}.");
+        let before = self.tool_snapshot();
         let unnamed = self.rebuild_snapshot();
+        // A server that lists what was restored changes nothing.
+        if !self.tool_snapshot().has_same_tools(&before) {
+            self.announce_tool_list_change();
+        }
         let problems = unnamed.into_iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
         problems.map(|(_, problem)| problem).collect()
+    }
+
+    fn tenant(&self) -> &Tenant {
+        &self.tenant
     }
 
     fn features_changed(&self) {

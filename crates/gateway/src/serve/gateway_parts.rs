@@ -223,8 +223,8 @@ fn open_publisher(
     ports: PublisherPorts<'_>,
 ) -> Result<Option<CheckpointPublisher>, ServeError> {
     let (Some(settings), Some(key)) = (&config.log.signing, key) else {
-        tracing::warn!(
-            "the log has no key (`[log]` in the configuration): no checkpoints are signed"
+        tracing::info!(
+            "checkpoints of the log are not signed: that needs a key under `[log]` in the configuration"
         );
         return Ok(None);
     };

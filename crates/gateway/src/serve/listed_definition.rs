@@ -60,6 +60,11 @@ impl ListedDefinition {
         }
     }
 
+    /// The JSON of the definition with all its fields.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The definition with all its fields.
     pub(crate) fn to_value(&self) -> Value {
         // Written by `new`, so it can be read.

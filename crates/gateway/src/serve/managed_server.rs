@@ -9,6 +9,7 @@ mod listing;
 mod listing_context;
 mod polling;
 mod relist_error;
+mod restoring;
 mod subscription_sync;
 mod unavailable_server;
 
@@ -37,12 +38,15 @@ use super::pending_relays::PendingRelays;
 use super::runs::Runs;
 use super::server_events::{InstanceRef, ServerEvents};
 use super::server_feature::ServerFeatures;
+use super::stored_listing::StoredListing;
 use super::upstream_config::{upstream_config, wants_login};
 use crate::config::{self, Config, InstanceSharing, TransportSettings};
 
 /// How long a call or a search waits for a server's first connection attempt: clients commonly give
 /// a request up after 30 s.
 pub(super) const CALL_START_WAIT: Duration = Duration::from_secs(25);
+/// How long a list of resources or prompts waits for a server that had some when it was last listed.
+pub(super) const FEATURE_START_WAIT: Duration = Duration::from_secs(20);
 /// How long a list waits for it: some clients (Codex) give up a server whose first list takes 10 s.
 /// Tools of a slower server arrive later as a change of the list.
 pub(super) const LIST_START_WAIT: Duration = Duration::from_secs(6);
@@ -103,7 +107,12 @@ pub(crate) struct ManagedServerContext<'a> {
 
 #[derive(Default)]
 struct ServerState {
+    /// The tools of the last listing; before the first one, those that are restored.
     tools: BTreeMap<CapabilityId, Arc<ListedDefinition>>,
+    /// The instructions of the server at its last listing.
+    instructions: Option<String>,
+    /// What the ledger has of earlier listings; `None` if that is nothing.
+    stored: Option<StoredListing>,
     /// Why it is unavailable; `None` while it is connected.
     problem: Option<String>,
     ready: bool,
@@ -305,7 +314,12 @@ impl ManagedServer {
         let instances = self.all_instances();
         let covered = instances.iter().map(|upstream| upstream.cover_replaced_files(&denied));
         let Err(reason) = futures_util::future::try_join_all(covered).await else { return };
-        tracing::warn!(upstream = %self.name, %reason, "restarted: a file that is hidden from it was replaced or created, and it may still reach it");
+        tracing::info!(
+            upstream = %self.name,
+            "the server is started again: a file of Weaver's own was replaced, and the new one could \
+             not be hidden from the process that ran"
+        );
+        tracing::debug!(upstream = %self.name, %reason, "why it could not be hidden");
         let dedicated = self.instances.take_dedicated();
         let (id, config) = self.primary_replacement();
         let primary = self.instances.replace_primary(id, config);

@@ -94,7 +94,7 @@ pub(crate) fn view_definition() -> Value {
                 "sort": { "type": "array", "items": { "type": "string" }, "description": "Fields to sort by, most important first; `-amount` sorts descending." },
                 "aggregate": { "type": "array", "items": { "type": "string" }, "description": "count, sum(field), avg(field), min(field), max(field), distinct(field)." },
                 "group_by": { "type": "string", "description": "One row for each value of this field." },
-                "view": { "type": "string", "description": "JSON: get, keys, paths; lines, chars, search of the text at `path`. Text: lines, chars, search, head, tail. CSV: rows, columns, summary too." },
+                "view": { "type": "string", "description": "JSON: get, keys, paths; lines, chars of the text at `path`; search in all texts, or at `path`. Text: lines, chars, search, head, tail. CSV: rows, columns, summary too." },
                 "args": { "type": "object", "description": "Arguments of the view: path, keys, depth (JSON); start, end (lines, chars); text, ignore_case, around (search); lines (head, tail)." },
             },
             "required": ["handle"],

@@ -10,11 +10,12 @@ use super::feature_snapshot::ExportedPrompt;
 use super::message::{RpcError, code, excerpt};
 use super::render::Reply;
 use super::sanitised_item;
+use super::server_feature::FeatureKind;
 
 /// `prompts/list`.
 pub(crate) async fn list(client: &Client, request: FeatureRequest) -> Result<Value, RpcError> {
     let gateway = &client.gateway;
-    gateway.upstreams.refresh().await;
+    gateway.upstreams.refresh_features(FeatureKind::Prompt).await;
     let snapshot = client.feature_snapshot().await;
     let page = snapshot.prompts(request.cursor()?, |id| client.is_offered(id))?;
     let firewall = client.firewall().await;
@@ -50,7 +51,9 @@ pub(crate) async fn find(client: &Client, name: &str) -> Option<ExportedPrompt> 
     if let Some(prompt) = lookup().await {
         return Some(prompt);
     }
-    client.gateway.upstreams.refresh().await;
+    // A prompt waits for its server as long as a call does, which is longer than a list does.
+    client.gateway.upstreams.wait_for_first_attempts().await;
+    client.gateway.upstreams.refresh_features(FeatureKind::Prompt).await;
     lookup().await
 }
 

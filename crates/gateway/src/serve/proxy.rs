@@ -35,7 +35,7 @@ pub(crate) async fn list(
     client: &Client,
     cursor: Option<&str>,
 ) -> Result<(Vec<Value>, Option<String>), UnknownCursor> {
-    client.gateway.upstreams.refresh().await;
+    client.gateway.upstreams.refresh_tools().await;
     let snapshot = client.gateway.tool_snapshot();
     let is_listed =
         |id: &CapabilityId| client.is_offered(id) && snapshot.definitions.contains_key(id);
@@ -243,7 +243,7 @@ pub(super) async fn find_tool(client: &Client, name: &str) -> Option<CapabilityI
     if let Some(id) = lookup() {
         return Some(id);
     }
-    client.gateway.upstreams.refresh().await;
+    client.gateway.upstreams.refresh_tools().await;
     lookup().or_else(|| guess_unlisted(client, name).map(|(id, _)| id))
 }
 

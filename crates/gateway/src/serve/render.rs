@@ -155,7 +155,12 @@ fn enveloped_reply(client: &Client, invocation: &Invocation) -> Reply {
             .and_then(|principal| client.gateway.kernel.explain(&principal, &invocation.call));
         let reason = explanation.and_then(|explanation| explanation.failure);
         let reason = reason.unwrap_or(ReasonCode::ExecutionFailed);
-        let advice = advice_after_failure(reason, result.error_code);
+        let is_unexpected = reason == ReasonCode::ExecutionFailed
+            && matches!(result.error_code, None | Some(ToolErrorCode::Unexpected));
+        let advice = match is_unexpected && is_network_failure(&result.error_message) {
+            true => NETWORK_ADVICE,
+            false => advice_after_failure(reason, result.error_code),
+        };
         let mut message = format!("{}. {advice}", result.error_message);
         if let Some(hint) = timeout_hint(client, result) {
             message.push_str(&format!(" {hint}"));
@@ -193,14 +198,21 @@ fn verbatim_reply(invocation: &Invocation, frame: &Frame) -> Reply {
     Reply { content, structured, meta, is_error }
 }
 
-/// What was masked or cut of a result, and the exact call that shows the rest.
+/// What was masked or cut of a result, and the exact call for each part of the rest.
 fn notice(frame: &Frame) -> Option<String> {
     let mut text = frame.notes.join(" ");
-    if let (Some(Value::Object(next)), Some(handle)) = (&frame.next, &frame.handle) {
+    if let Some(handle) = &frame.handle {
         // The query for the rest is complete: it repeats what it keeps of the query before.
-        let mut query = next.clone();
-        query.insert("handle".to_owned(), json!(handle.handle_id));
-        text.push_str(&format!(" See more with `tool_view {}`.", Value::Object(query)));
+        let call = |next: &Value| {
+            let mut query = next.as_object()?.clone();
+            query.insert("handle".to_owned(), json!(handle.handle_id));
+            Some(format!("`tool_view {}`", Value::Object(query)))
+        };
+        let calls: Vec<String> =
+            frame.next.iter().chain(&frame.next_parts).filter_map(call).collect();
+        if !calls.is_empty() {
+            text.push_str(&format!(" See more with {}.", calls.join(", ")));
+        }
     }
     (!text.is_empty()).then(|| text.trim_start().to_owned())
 }
@@ -228,6 +240,20 @@ fn timeout_hint<T>(client: &Client, result: &ToolResult<T>) -> Option<String> {
             TIMEOUT_MS.end()
         ),
     })
+}
+
+/// Advice where a server did not reach what it needs.
+const NETWORK_ADVICE: &str = "The server did not reach what it needs over the network. The \
+    arguments may be right: try again later, or tell the user.";
+
+/// Whether the words of a server's error say that it did not reach something over the network.
+fn is_network_failure(message: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        "fetch failed", "econnrefused", "econnreset", "enotfound", "etimedout", "eai_again",
+        "getaddrinfo", "network is unreachable", "name resolution", "connection refused",
+    ];
+    let message = message.to_ascii_lowercase();
+    WORDS.iter().any(|word| message.contains(word))
 }
 
 /// Advice after a call that was allowed and failed.

@@ -32,7 +32,7 @@ pub(crate) async fn list_templates(
     client: &Client,
     request: FeatureRequest,
 ) -> Result<Value, RpcError> {
-    client.gateway.upstreams.refresh().await;
+    client.gateway.upstreams.refresh_features(FeatureKind::ResourceReading).await;
     let (snapshot, visible) = (client.feature_snapshot().await, VisibleServers::for_client(client));
     let page = snapshot.templates(request.cursor()?, |server| visible.contains(server))?;
     let result = list_result(&*client.firewall().await, ServerList::ResourceTemplates, &page);

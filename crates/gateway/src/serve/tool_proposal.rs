@@ -75,7 +75,16 @@ pub fn propose(
     instructions: Option<&str>,
 ) -> Result<Capability, ProposalError> {
     let listed = ToolDefinition { name: tool.name(), definition: tool.value() };
-    let draft = draft_for(upstream.name.as_str(), listed, instructions)?;
+    propose_listed(upstream, listed, instructions)
+}
+
+/// The capability that a definition of a server proposes to be.
+pub(crate) fn propose_listed(
+    upstream: &UpstreamSettings,
+    tool: ToolDefinition<'_>,
+    instructions: Option<&str>,
+) -> Result<Capability, ProposalError> {
+    let draft = draft_for(upstream.name.as_str(), tool, instructions)?;
     let configured_timeout = upstream.timeout.and_then(|time| u32::try_from(time.as_millis()).ok());
     // Its contract may shorten this further.
     let draft =

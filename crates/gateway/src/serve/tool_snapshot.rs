@@ -86,6 +86,13 @@ impl ToolSnapshot {
         }
     }
 
+    /// Whether both offer the same tools with the same definitions and effects.
+    pub(crate) fn has_same_tools(&self, other: &Self) -> bool {
+        self.definitions == other.definitions
+            && self.exported_names == other.exported_names
+            && self.indexed_capabilities == other.indexed_capabilities
+    }
+
     /// The index; `None` where it cannot be built, which is logged.
     pub(crate) fn router(&self) -> Option<&Router> {
         let router = self.router.get_or_init(|| match Router::new(self.catalog.clone()) {

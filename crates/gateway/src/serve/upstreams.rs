@@ -18,14 +18,14 @@ use super::connected_clients::ConnectedClients;
 use super::feature_snapshot::{FeatureSnapshot, PromptNames, ResourceAddress};
 use super::listed_definition::ListedDefinition;
 use super::managed_server::{
-    CALL_START_WAIT, LIST_START_WAIT, ListingObserver, ManagedServer, ManagedServerContext,
-    UnavailableServer,
+    CALL_START_WAIT, FEATURE_START_WAIT, LIST_START_WAIT, ListingObserver, ManagedServer,
+    ManagedServerContext, UnavailableServer,
 };
 use super::own_tools;
 use super::pending_relays::PendingRelays;
 use super::roots_changes::RootsChanges;
 use super::server_events::{InstanceRef, LogMessage, ServerEvents};
-use super::server_feature::ServerFeatures;
+use super::server_feature::{FeatureKind, ServerFeatures};
 use super::target_client::TargetClient;
 use crate::config::Config;
 
@@ -154,12 +154,39 @@ impl Upstreams {
         futures_util::future::join_all(all).await;
     }
 
-    /// Waits for the first connection attempts, as long as a list does, and then polls the servers
-    /// that reported a change or ended.
-    pub(crate) async fn refresh(&self) {
+    /// The same for those servers of which no tools are known yet.
+    pub(crate) async fn wait_for_unknown_tools(&self) {
         let servers = self.servers();
-        let all = servers.iter().map(|server| async move {
-            server.wait_for_first_attempt(LIST_START_WAIT).await;
+        let unknown = servers.iter().filter(|server| !server.has_restored_tools());
+        let all = unknown.map(|server| server.wait_for_first_attempt(CALL_START_WAIT));
+        futures_util::future::join_all(all).await;
+    }
+
+    /// Waits for the first connection attempts of servers of which no tools are known yet, as long as
+    /// a list does, and then polls the servers that reported a change or ended.
+    pub(crate) async fn refresh_tools(&self) {
+        let wait = |server: &ManagedServer| match server.has_restored_tools() {
+            true => Duration::ZERO,
+            false => LIST_START_WAIT,
+        };
+        self.refresh(wait).await;
+    }
+
+    /// The same before a list of prompts, or of resources and templates. A server that had some when
+    /// it was last listed is waited for longer, and one that had none not at all.
+    pub(crate) async fn refresh_features(&self, kind: FeatureKind) {
+        let wait = |server: &ManagedServer| match server.had(kind) {
+            Some(true) => FEATURE_START_WAIT,
+            Some(false) => Duration::ZERO,
+            None => LIST_START_WAIT,
+        };
+        self.refresh(wait).await;
+    }
+
+    async fn refresh(&self, wait: impl Fn(&ManagedServer) -> Duration) {
+        let servers = self.servers();
+        let all = servers.iter().map(|server| async {
+            server.wait_for_first_attempt(wait(server)).await;
             if server.is_first_attempt_done() {
                 server.poll_now().await;
             }
@@ -236,9 +263,10 @@ impl Upstreams {
         self.features.store(Arc::new(self.feature_snapshot(&all, firewall)));
     }
 
-    /// Refreshes the resources of servers that do not report changes, after [`Self::refresh`].
+    /// Refreshes the resources of servers that do not report changes, after
+    /// [`Self::refresh_features`].
     pub(crate) async fn refresh_resources(&self, observer: &dyn ListingObserver) {
-        self.refresh().await;
+        self.refresh_features(FeatureKind::ResourceReading).await;
         let servers = self.servers();
         let all = servers.iter().map(|server| server.refresh_resources(observer));
         futures_util::future::join_all(all).await;

@@ -7,7 +7,7 @@ use weaver_policy::{ArgumentPredicate, MatchConditions, critical};
 use weaver_types::JsonPointer;
 
 use super::destination_values::{DestinationValue, ValueKind, ValueShape, host};
-use super::folders;
+use super::folders::{self, PathArgument};
 
 /// The maximum size of a set of values; more are not a pattern.
 const MAX_SET: usize = 12;
@@ -94,7 +94,9 @@ fn constrain_list(
 ) -> Option<()> {
     let name = at.as_str().rsplit('/').next().unwrap_or_default();
     if kind == ValueKind::Path && critical::names_path(name) {
-        let paths_inside = folders::covering_folders(&seen.texts)?.into_iter().collect();
+        let paths_inside = folders::covering_folders(&seen.texts, PathArgument::of_name(name))?
+            .into_iter()
+            .collect();
         matches
             .arguments
             .push(ArgumentPredicate { paths_inside, ..ArgumentPredicate::at(at.clone()) });
@@ -128,7 +130,11 @@ fn predicate(
     let empty = ArgumentPredicate::at(at.clone());
     Some(match kind {
         ValueKind::Path => {
-            let inside: Vec<String> = folders::covering_folders(&seen.texts)?.into_iter().collect();
+            let name = at.as_str().rsplit('/').next().unwrap_or_default();
+            let inside: Vec<String> =
+                folders::covering_folders(&seen.texts, PathArgument::of_name(name))?
+                    .into_iter()
+                    .collect();
             ArgumentPredicate { inside, ..empty }
         }
         ValueKind::Host => {

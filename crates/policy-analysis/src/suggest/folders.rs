@@ -49,6 +49,30 @@ enum PathRoot {
     Absolute,
 }
 
+/// What the paths of an argument lead to, as its name says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PathArgument {
+    /// Files, also where a name has no ending.
+    Files,
+    /// Files or folders.
+    Any,
+}
+
+impl PathArgument {
+    /// What an argument of this name leads to.
+    pub(super) fn of_name(name: &str) -> Self {
+        let words = weaver_text::split::words(name);
+        let names_file = |word: &String| matches!(word.as_str(), "file" | "filename" | "document");
+        let names_folder = |word: &String| {
+            matches!(word.as_str(), "path" | "folder" | "directory" | "dir" | "root")
+        };
+        match words.iter().any(names_file) && !words.iter().any(names_folder) {
+            true => Self::Files,
+            false => Self::Any,
+        }
+    }
+}
+
 /// A folder, as its components. It sorts directly before everything inside it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Folder<'p> {
@@ -57,12 +81,13 @@ struct Folder<'p> {
 }
 
 impl<'p> Folder<'p> {
-    /// The folder of a path. A last component with a dot counts as a file; otherwise the path
-    /// itself may be the folder.
-    fn from_path(path: &'p str) -> Option<Self> {
+    /// The folder of a path. A last component with a dot counts as a file, and so does any in an
+    /// argument that names files; otherwise the path itself may be the folder.
+    fn from_path(path: &'p str, what: PathArgument) -> Option<Self> {
         let root = if path.starts_with('/') { PathRoot::Absolute } else { PathRoot::Relative };
         let folder = Self { root, steps: path_components(path)? };
-        let is_file = folder.steps.last().is_some_and(|last| last.contains('.'));
+        let is_file = what == PathArgument::Files
+            || folder.steps.last().is_some_and(|last| last.contains('.'));
         if is_file || !folder.is_narrow() { folder.parent() } else { Some(folder) }
     }
 
@@ -96,9 +121,12 @@ impl<'p> Folder<'p> {
 /// At most [`MAX_FOLDERS`] folders that cover the paths; `None` if no sufficiently narrow folders
 /// do. While there are too many, all folders of the greatest depth are replaced by their parents at
 /// once, so there are no more rounds than a path has components.
-pub(super) fn covering_folders(paths: &BTreeSet<String>) -> Option<BTreeSet<String>> {
+pub(super) fn covering_folders(
+    paths: &BTreeSet<String>,
+    what: PathArgument,
+) -> Option<BTreeSet<String>> {
     let mut folders: BTreeSet<Folder<'_>> =
-        paths.iter().map(|path| Folder::from_path(path)).collect::<Option<_>>()?;
+        paths.iter().map(|path| Folder::from_path(path, what)).collect::<Option<_>>()?;
     loop {
         let mut widest: Vec<Folder<'_>> = Vec::new();
         for folder in folders {
@@ -126,7 +154,17 @@ mod tests {
 
     fn covering(paths: &[&str]) -> Option<Vec<String>> {
         let paths = paths.iter().map(|path| (*path).to_owned()).collect();
-        covering_folders(&paths).map(|folders| folders.into_iter().collect())
+        covering_folders(&paths, PathArgument::Any).map(|folders| folders.into_iter().collect())
+    }
+
+    #[test]
+    fn the_name_of_a_file_without_an_ending_is_no_folder() {
+        let paths = BTreeSet::from(["2026-11-30".to_owned(), "Daily/2026-12-01".to_owned()]);
+        for (name, folders) in [("filename", "."), ("note_file", "."), ("file_path", "2026-11-30")]
+        {
+            let found = covering_folders(&paths, PathArgument::of_name(name)).unwrap();
+            assert!(found.contains(folders), "{name}: {found:?}");
+        }
     }
 
     #[test]

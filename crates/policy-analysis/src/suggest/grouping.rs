@@ -219,7 +219,9 @@ fn rule_name(key: &GroupKey, names: &mut BTreeMap<String, usize>) -> String {
 
 fn rule_reason(key: &GroupKey) -> &'static str {
     match (key.requires_approval, key.writes) {
-        (true, _) => "a person looks at each call, as before",
+        (true, _) => {
+            "what leaves the machine or destroys keeps asking: a person looks at each call"
+        }
         (false, true) => "the agent wrote like this while it was observed",
         (false, false) => "the agent read like this while it was observed",
     }

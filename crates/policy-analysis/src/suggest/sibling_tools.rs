@@ -198,7 +198,8 @@ impl ServerUse {
             out.push((&self.pathless, nowhere));
         }
         if self.with_paths.is_established(readers.map(|readers| &readers.with_paths))
-            && let Some(folders) = folders::covering_folders(&self.paths)
+            && let Some(folders) =
+                folders::covering_folders(&self.paths, folders::PathArgument::Any)
         {
             let paths_inside = folders.into_iter().collect();
             let inside = ArgumentPredicate { paths_inside, ..ArgumentPredicate::at(whole) };

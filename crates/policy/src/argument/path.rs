@@ -14,6 +14,54 @@ struct NormalisedPath<'t> {
     components: Vec<&'t str>,
 }
 
+/// The path of this machine that a `file:` URL names, decoded: `file:///a`, `file:/a` and
+/// `file://localhost/a`, in any case. `None` for what names a host, and for what programs may read in
+/// different ways: more slashes or backslashes (also encoded), `..`, a query or fragment, an escape
+/// within an escape, and characters that a URL does not have.
+pub(crate) fn local_file_path(url: &str) -> Option<String> {
+    const LOCALHOST: &str = "//localhost/";
+    let rest = url.split_at_checked(5).filter(|(head, _)| head.eq_ignore_ascii_case("file:"))?.1;
+    let path = match rest.get(..LOCALHOST.len()) {
+        Some(head) if head.eq_ignore_ascii_case(LOCALHOST) => rest.get(LOCALHOST.len() - 1..)?,
+        _ => match rest.strip_prefix("//") {
+            Some(path) => path,
+            None => rest,
+        },
+    };
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'\\' | b'?' | b'#');
+    if !path.starts_with('/')
+        || path.starts_with("//")
+        || path == "/"
+        || !path.bytes().all(is_plain)
+    {
+        return None;
+    }
+    let decoded = percent_decoded(path)?;
+    let climbs = decoded.split('/').any(|component| component == "..");
+    let is_read_alike =
+        !climbs && !decoded.contains(['\\', '%']) && !decoded.chars().any(char::is_control);
+    is_read_alike.then_some(decoded)
+}
+
+/// The text without percent-encoding. `None` for an invalid escape, and for an encoded slash.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        let value = u8::try_from(digit()? * 16 + digit()?).ok()?;
+        if value == b'/' {
+            return None;
+        }
+        bytes.push(value);
+    }
+    String::from_utf8(bytes).ok()
+}
+
 /// Normalises a path. `None` for one that another program may interpret differently (with a
 /// backslash, a control character, a drive letter, a scheme or a leading `~`), and for one that
 /// climbs above its start. Blanks at the start and components of blanks and dots are refused too:
@@ -56,15 +104,23 @@ fn stored_component(component: &str) -> String {
 }
 
 /// A path as programs may resolve it: with `/` between its components as file systems store them,
-/// and without `.` and `..`. `None` for one that may lead anywhere: with a control character or `file:`, or where `..` climbs
-/// above its start, its drive or its home folder. The path is not bound to a folder by this, so more
-/// can be read than by [`normalise`].
+/// and without `.` and `..`; that of a local `file:` URL is the path that it names. `None` for one
+/// that may lead anywhere: with a control character or any other `file:`, or where `..` climbs above
+/// its start, its drive or its home folder. The path is not bound to a folder by this, so more can be
+/// read than by [`normalise`].
 pub(super) fn resolved_form(text: &str) -> Option<String> {
-    let is_file_url = text.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("file:"));
-    if is_file_url || text.chars().any(char::is_control) {
+    if text.chars().any(char::is_control) {
         return None;
     }
     let text = text.trim_start();
+    let of_url;
+    let text = match text.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("file:")) {
+        true => {
+            of_url = local_file_path(text)?;
+            &of_url
+        }
+        false => text,
+    };
     let mut components: Vec<String> = Vec::new();
     for component in text.split(['/', '\\']) {
         match component {
@@ -99,8 +155,11 @@ pub(super) fn is_valid_folder(root: &str) -> bool {
     normalise(root).is_some() && !root.split('/').any(|component| component == "..")
 }
 
-/// Whether the path is the folder itself or below it. Both must be absolute, or both relative.
+/// Whether the path is the folder itself or below it. Both must be absolute, or both relative. A local
+/// `file:` URL is the path that it names.
 pub(super) fn is_inside(path: &str, root: &str) -> bool {
+    let of_url = local_file_path(path);
+    let path = of_url.as_deref().unwrap_or(path);
     let (Some(path), Some(root)) = (normalise(path), normalise(root)) else { return false };
     path.absolute == root.absolute && path.components.starts_with(&root.components)
 }
@@ -122,6 +181,24 @@ mod tests {
             assert!(!is_inside(url, "."), "{url}");
         }
         assert!(is_inside("/anything", "/"));
+        for url in ["file:///data/a", "FILE:/data/a%20b", "file://LocalHost/data/x/%61"] {
+            assert!(is_inside(url, "/data"), "{url}");
+        }
+        for url in [
+            "file:///etc/passwd",
+            "file://evil.example/data/a",
+            "file:////data/a",
+            "file:///data/../etc/x",
+            "file:///data/%2e%2e/etc/x",
+            "file:///data/%252e%252e/etc/x",
+            "file:///data%2fa",
+            "file:data/a",
+            "file:///data/a?b",
+            "file:///data/%5ca",
+            "file:///data/a%00",
+        ] {
+            assert!(!is_inside(url, "/data"), "{url}");
+        }
     }
 
     #[test]
@@ -172,11 +249,13 @@ mod tests {
             ("a/.git./hooks", "a/.git/hooks"),
             ("a/.git::$INDEX_ALLOCATION/hooks", "a/.git/hooks"),
             ("a/.g\u{200c}it/hooks", "a/.git/hooks"),
+            ("File:///etc/x", "/etc/x"),
+            ("file:/home/a/.%73sh/id", "/home/a/.ssh/id"),
         ] {
             assert_eq!(resolved_form(path).as_deref(), Some(resolved), "{path}");
         }
         for path in
-            ["../a", "/..", "a/../../b", "~/../a", "C:\\..\\a", "/a\n", "File:///etc/x", "a/.. /b"]
+            ["../a", "/..", "a/../../b", "~/../a", "C:\\..\\a", "/a\n", "file://h/x", "a/.. /b"]
         {
             assert_eq!(resolved_form(path), None, "{path:?}");
         }

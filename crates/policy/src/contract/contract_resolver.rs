@@ -84,6 +84,11 @@ impl ContractResolver {
         }
     }
 
+    /// Whether the entry for the exact id has a digest.
+    pub(crate) fn is_pinned(&self, id: &str) -> bool {
+        self.exact.get(id).is_some_and(|contract| contract.upstream_digest.is_some())
+    }
+
     /// Whether there is an entry for the exact id.
     pub(crate) fn has_exact_entry(&self, id: &str) -> bool {
         self.exact.contains_key(id)

@@ -15,14 +15,14 @@ pub(super) fn check_rung(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
             CheckKind::Prohibited,
             Verdict::Deny,
             ReasonCode::Prohibited,
-            "the capability is on rung L5",
+            "the contract of the tool prohibits its calls",
         )),
         (Rung::L4, Operation::Invoke) => out.push(
             CheckResult::new(
                 CheckKind::Floor,
                 Verdict::Hold,
                 ReasonCode::FloorHold,
-                "the capability is on rung L4: external or irreversible",
+                "what reaches outside this machine or cannot be undone waits for a person, whatever the rules say",
             )
             .with_remedy(Remedy::Approval),
         ),
@@ -40,7 +40,7 @@ pub(super) fn check_mode(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     };
     let capability = query.capability;
     if capability.class() != SafetyClass::ReadOnly || capability.rung() != Rung::L0 {
-        let detail = format!("run mode {word} allows only local reads on rung L0");
+        let detail = format!("run mode {word} allows only tools that read on this machine");
         let reason = ReasonCode::ModeForbids;
         out.push(CheckResult::new(CheckKind::Mode, Verdict::Deny, reason, detail));
     }

@@ -51,6 +51,7 @@ pub(super) fn check_flow(set: &PolicySet, query: &PolicyQuery<'_>, out: &mut Vec
         && let Err(problem) = provenance_check::check(query, &set.policy().trusted_destinations)
     {
         let from = describe_tainting_calls(label);
+        let problem = problem.describe(query.origins);
         let detail = format!("the run has taken in untrusted data from {from}, and {problem}");
         out.push(flow_hold(ReasonCode::UntrustedInfluence, &detail));
     }

@@ -117,7 +117,8 @@ fn run_condition(query: &PolicyQuery<'_>, result: &CheckResult) -> FailedConditi
             "mode",
             json!("NORMAL"),
             json!(query.mode),
-            "Do it in a run of mode NORMAL, or use a local read on rung L0".to_owned(),
+            "Do it in a run of mode NORMAL, or use a tool that only reads on this machine"
+                .to_owned(),
         ),
         ReasonCode::ClearanceExceeded => failed_condition(
             result,

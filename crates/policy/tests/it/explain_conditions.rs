@@ -74,7 +74,7 @@ fn the_mode_the_agent_and_the_permissions_are_named() {
         "mode",
         json!("NORMAL"),
         json!("SAFE"),
-        "Do it in a run of mode NORMAL, or use a local read on rung L0",
+        "Do it in a run of mode NORMAL, or use a tool that only reads on this machine",
     );
     let mut only = draft("x", Effects::READ_LOCAL);
     only.agents = AllowedAgents::Only([AgentId::parse("a").unwrap()].into());

@@ -118,6 +118,9 @@ fn tainted(effects: Effects, sink: SinkKind, arguments: Value) -> Verdict {
     case.label = label(Confidentiality::Internal, Integrity::Untrusted);
     case.arguments = Some(arguments);
     let hosts = "trusted_destinations = [\"localhost\", \"*.docs.example\"]\n";
+    // That a file of this machine is no host depends on no host that is trusted.
+    let is_file = case.arguments.as_ref().is_some_and(|all| all.to_string().contains("ile:"));
+    let hosts = if is_file { "" } else { hosts };
     let set = set(&format!("{hosts}{ALLOW_ALL}"), "");
     set.decide(&PolicyQuery { origins: Some(&Nobody), ..case.query() }).verdict()
 }
@@ -148,6 +151,65 @@ fn a_tainted_run_reads_on_from_the_hosts_that_the_policy_trusts() {
         (Effects::READ_OPEN, SinkKind::Payment),
     ] {
         assert_eq!(tainted(effects, sink, local()), Verdict::Hold, "{effects:?} {sink:?}");
+    }
+}
+
+/// Vouches for nothing, in a run in which nobody passes on what the user says.
+#[derive(Debug)]
+struct NoUserWords;
+
+impl ValueOrigins for NoUserWords {
+    fn knows_user_words(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn where_no_words_of_the_user_are_known_no_reason_asks_for_them() {
+    for sink in [SinkKind::ExternalSend, SinkKind::Payment] {
+        let mut draft = draft("web.open", Effects::WRITE_LOCAL);
+        draft.sink = Some(sink);
+        draft.critical_arguments = [JsonPointer::parse("/action").unwrap()].into();
+        let mut case = Case::new(draft.build().unwrap(), &[]);
+        case.label = label(Confidentiality::Internal, Integrity::Untrusted);
+        case.arguments = Some(json!({ "action": "list" }));
+        let set = set(ALLOW_ALL, "");
+        let detail = |origins: &dyn ValueOrigins| {
+            let decision = set.decide(&PolicyQuery { origins: Some(origins), ..case.query() });
+            assert_eq!(decision.verdict(), Verdict::Hold);
+            decision.detail().to_owned()
+        };
+        let (known, unknown) = (detail(&Nobody), detail(&NoUserWords));
+        assert!(known.contains("not found in the user's words"), "{known}");
+        assert!(unknown.contains("at `/action`"), "{unknown}");
+        assert!(!unknown.contains("user's words"), "{unknown}");
+    }
+}
+
+#[test]
+fn a_file_url_of_this_machine_is_no_host_for_a_read() {
+    let read =
+        |url: &str| tainted(Effects::READ_OPEN, SinkKind::ExternalSend, json!({ "url": url }));
+    for local in
+        ["file:///data/b.docx", "FILE:///data/b%20c.docx", "file:/data/b", "file://localhost/b"]
+    {
+        assert_eq!(read(local), Verdict::Allow, "{local}");
+    }
+    for host in [
+        "file://evil.example/share/b",
+        "file:////evil.example/share/b",
+        "file:///%5c%5cevil.example/b",
+        "file:///data/sk_live",
+        "http://evil.example/file:///b",
+    ] {
+        assert_eq!(read(host), Verdict::Hold, "{host}");
+    }
+    // What writes, pays or gives access is asked about as before.
+    let url = || json!({ "url": "file:///data/b.docx" });
+    for (effects, sink) in
+        [(Effects::WRITE_LOCAL, SinkKind::ExternalSend), (Effects::READ_OPEN, SinkKind::Credential)]
+    {
+        assert_eq!(tainted(effects, sink, url()), Verdict::Hold, "{effects:?} {sink:?}");
     }
 }
 

@@ -155,7 +155,7 @@ fn intent(facts: &EventFacts) -> Vec<(StoryAspect, String)> {
     }
     parts.push((
         StoryAspect::Token,
-        format!("token {} used up", text_or_unknown(facts, &["token"])),
+        format!("its one-time permit {} was used", text_or_unknown(facts, &["token"])),
     ));
     let arguments =
         match (facts.text(&["arguments", "text"]), facts.number(&["arguments", "bytes"])) {

@@ -264,7 +264,7 @@ fn missing_facts(events: &BTreeMap<u64, EventFacts>, steps: &[StoryStep]) -> Vec
         return missing;
     }
     if !has(StoryAspect::Shortlist) {
-        say("no shortlist was recorded in this run before the call");
+        say("no search for tools (`tool_browse`) was recorded in this run before the call");
     }
     if !has(StoryAspect::Goal) {
         say("neither goal nor justification came with the call");

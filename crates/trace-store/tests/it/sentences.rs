@@ -134,7 +134,7 @@ fn an_intent_tells_who_released_it_its_token_and_where_it_went() {
         })),
         owned(&[
             (StoryAspect::Approval, "released by eve, bob in apr_1"),
-            (StoryAspect::Token, "token tok_1 used up"),
+            (StoryAspect::Token, "its one-time permit tok_1 was used"),
             (StoryAspect::Execution, "handed to mcp:files with {\"n\":1}"),
         ])
     );
@@ -142,7 +142,7 @@ fn an_intent_tells_who_released_it_its_token_and_where_it_went() {
         parts(json!({"released_by": {"standing": "sta_1"}, "arguments": {"bytes": 9}})),
         owned(&[
             (StoryAspect::Approval, "released by nothing in sta_1"),
-            (StoryAspect::Token, "token ? used up"),
+            (StoryAspect::Token, "its one-time permit ? was used"),
             (StoryAspect::Execution, "handed to ? with 9 bytes of arguments, not recorded"),
         ])
     );
@@ -150,7 +150,7 @@ fn an_intent_tells_who_released_it_its_token_and_where_it_went() {
         parts(json!({"released_by": {}})),
         owned(&[
             (StoryAspect::Approval, "released by nothing in ?"),
-            (StoryAspect::Token, "token ? used up"),
+            (StoryAspect::Token, "its one-time permit ? was used"),
             (StoryAspect::Execution, "handed to ? without arguments"),
         ])
     );

@@ -68,6 +68,8 @@ namespaces! {
     Received = "approval.received", "weaver-agent-kernel";
     /// Approved versions of capabilities, for what no signed document pins.
     Baseline = "contract.baseline", "weaver-agent-kernel";
+    /// Definitions of tools as their servers listed them, for those that a signed contract pins.
+    Listing = "gateway.listing", "weaver-gateway";
     /// The clock as the operator confirmed it.
     Clock = "clock", "weaver-agent-kernel";
     /// How often what a class of calls said turned out right, by how sure it was.

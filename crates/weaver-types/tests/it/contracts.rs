@@ -369,6 +369,7 @@ fn frame() -> Frame {
         structured: None,
         notes: Vec::new(),
         next: None,
+        next_parts: Vec::new(),
         call_id: CallId::parse("call_1").unwrap(),
         capability_id: capability_id(),
         mode: ResponseMode::Table,

@@ -59,6 +59,7 @@ fn frame(handle: Option<Handle>) -> Frame {
         structured: None,
         notes: Vec::new(),
         next: None,
+        next_parts: Vec::new(),
         label: Label::undeclared_output().tainted_by(&call_id),
         call_id,
         capability_id,

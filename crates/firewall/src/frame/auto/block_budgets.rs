@@ -4,15 +4,21 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::block_continuation::MAX_CALLS;
 use super::{RenderBudget, blocks};
 use crate::spec::EffectiveLimits;
 
-/// Tokens reserved for the notes on what was masked or cut.
+/// Tokens reserved for the notes on what was masked or cut, with the call for the rest of one block.
 const NOTE_TOKENS: usize = 96;
+/// Tokens reserved for the call for the rest of each other block.
+const CALL_TOKENS: usize = 64;
+/// These calls take at most this fraction of the budget.
+const CALLS_DIVISOR: usize = 4;
 /// The fewest tokens with which a part is shown at all.
 const MIN_BLOCK_TOKENS: usize = 16;
-/// The fewest tokens of a block that is cut, if there are several: what was cut is said too.
-const MIN_CUT_TOKENS: usize = 32;
+/// The fewest tokens of a block that is cut, if there are several: the call for the rest of one takes
+/// about as many, so smaller ones are shown whole or not at all.
+const MIN_CUT_TOKENS: usize = 96;
 
 /// The tokens and characters of each block. Content that is shown separately takes part as
 /// `extra_blocks` more blocks at the end, each of unlimited size.
@@ -31,14 +37,26 @@ pub(super) fn allocate(
         sizes.chain(std::iter::repeat_n(usize::MAX, extra_blocks)).collect::<Vec<_>>()
     };
     let needed = sizes(&|text| budget.token_count(text, limits));
-    let mut tokens = max_min_shares(&needed, total);
-    drop_small_shares(&mut tokens, &needed);
+    let mut tokens = token_shares(&needed, total);
+    let cut = tokens.iter().zip(&needed).filter(|(share, needed)| (1..**needed).contains(*share));
+    let other_calls = cut.count().saturating_sub(1).min(MAX_CALLS - 1);
+    if other_calls > 0 {
+        let calls = (other_calls * CALL_TOKENS).min(total / CALLS_DIVISOR);
+        tokens = token_shares(&needed, total - calls);
+    }
     let chars = match budget.chars {
         usize::MAX => vec![usize::MAX; tokens.len()],
         total => max_min_shares(&sizes(&|text| text.chars().count()), total),
     };
     let shares = tokens.into_iter().zip(chars);
     shares.map(|(tokens, chars)| RenderBudget { tokens, chars }).collect()
+}
+
+/// The tokens of each block where so many are there in total.
+fn token_shares(needed: &[usize], total: usize) -> Vec<usize> {
+    let mut shares = max_min_shares(needed, total);
+    drop_small_shares(&mut shares, needed);
+    shares
 }
 
 /// Gives the tokens of blocks that would be cut to next to nothing to the first of them, so that

@@ -3,17 +3,23 @@
 
 use serde_json::{Value, json};
 
-use super::excerpt_request::ExcerptRequest;
+use super::excerpt_request::{Continuation, ExcerptRequest};
 use super::{RenderBudget, blocks, text};
 use crate::content::Content;
 use crate::spec::EffectiveLimits;
 
-/// What is shown of a masked block, and the note about it.
+/// What is left out of a block: the note about it, and where the rest of its document begins.
+pub(super) struct LeftOut {
+    pub(super) note: Option<String>,
+    pub(super) rest: Option<Continuation>,
+}
+
+/// What is shown of a masked block; where something is left out, also what.
 pub(super) fn of_masked_block(
     mut block: Value,
     budget: RenderBudget,
     limits: &EffectiveLimits,
-) -> (Value, Option<String>) {
+) -> (Value, Option<LeftOut>) {
     if budget_after(&block, budget, limits).is_some() {
         return (block, None);
     }
@@ -32,6 +38,7 @@ pub(super) fn of_masked_block(
             budget: remaining,
             columns,
             column_order,
+            separator: ',',
             is_first_page: true,
             has_json_views: false,
         };
@@ -39,11 +46,11 @@ pub(super) fn of_masked_block(
         if let Some(text) = block.pointer_mut("/resource/text") {
             *text = Value::String(excerpt.text);
         }
-        return (block, excerpt.note);
+        return (block, Some(LeftOut { note: excerpt.note, rest: excerpt.rest }));
     }
     let description = format!("(a block of {size} bytes, not shown)");
     let note = "A block that is too large is not shown.".to_owned();
-    (json!({ "type": "text", "text": description }), Some(note))
+    (json!({ "type": "text", "text": description }), Some(LeftOut { note: Some(note), rest: None }))
 }
 
 /// The budget that is left after a block; `None` if the block does not fit.

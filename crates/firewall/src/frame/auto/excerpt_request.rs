@@ -21,6 +21,8 @@ pub(crate) struct ExcerptRequest<'a> {
     pub(crate) columns: &'a [String],
     /// The column order in the text that the rows were parsed from, if known.
     pub(crate) column_order: &'a [String],
+    /// What stands between the cells of a table.
+    pub(crate) separator: char,
     /// True for the first look at a result, which describes all of it; a later page only continues.
     pub(crate) is_first_page: bool,
     /// True if the content has the views of JSON.

@@ -52,7 +52,7 @@ pub(super) fn excerpt(
         request.columns
     };
     let budget = RenderBudget { tokens: left, ..request.budget };
-    let mut table = Table::with_columns(columns);
+    let mut table = Table::with_columns(columns, request.separator);
     let mut chars = request.budget.chars;
     // Rows of which nothing may be seen are skipped, but still count.
     let mut consumed = 0;
@@ -68,7 +68,7 @@ pub(super) fn excerpt(
     if consumed == 0 && wanted > 0 {
         return None;
     }
-    let mut text = table.to_csv();
+    let mut text = table.to_text();
     if !facts.is_empty() {
         text = format!("{text}\n{}", facts.join("\n"));
     }
@@ -97,9 +97,11 @@ fn visible_columns_in_order(
     shown.cloned().collect()
 }
 
-/// CSV lines under the columns seen so far.
+/// Lines of delimited text under the columns seen so far.
 #[derive(Default)]
 struct Table {
+    /// What stands between two cells.
+    separator: char,
     columns: Vec<String>,
     seen: BTreeSet<String>,
     /// Each line with its number of cells.
@@ -113,9 +115,9 @@ struct Table {
 }
 
 impl Table {
-    fn with_columns(columns: &[String]) -> Self {
+    fn with_columns(columns: &[String], separator: char) -> Self {
         let seen = columns.iter().cloned().collect();
-        Self { columns: columns.to_vec(), seen, ..Self::default() }
+        Self { separator, columns: columns.to_vec(), seen, ..Self::default() }
     }
 
     /// Adds a row if the whole table still fits, and at most `chars` characters are new beside the
@@ -129,13 +131,14 @@ impl Table {
     ) -> Option<usize> {
         let new: Vec<&String> = row.keys().filter(|name| !self.seen.contains(*name)).collect();
         let columns = self.columns.iter().chain(new.iter().copied());
-        let cells = columns.clone().map(|name| row.get(name).map_or_else(String::new, csv_cell));
-        let line = cells.collect::<Vec<_>>().join(",");
+        let (separator, between) = (self.separator, self.separator.to_string());
+        let cell = |name| row.get(name).map_or_else(String::new, |value| cell(value, separator));
+        let line = columns.clone().map(cell).collect::<Vec<_>>().join(&between);
         let (mut head_tokens, mut padding_tokens) = (self.head_tokens, self.padding_tokens);
         if !new.is_empty() || self.lines.is_empty() {
-            let names: Vec<String> = columns.map(|name| csv_quoted(name)).collect();
-            head_tokens = budget.token_count(&names.join(","), limits).saturating_add(1);
-            let padding = budget.token_count(&",".repeat(new.len()), limits);
+            let names: Vec<String> = columns.map(|name| quoted(name, separator)).collect();
+            head_tokens = budget.token_count(&names.join(&between), limits).saturating_add(1);
+            let padding = budget.token_count(&between.repeat(new.len()), limits);
             let padding = padding.saturating_mul(self.lines.len());
             padding_tokens = padding_tokens.saturating_add(padding);
         }
@@ -155,33 +158,34 @@ impl Table {
         Some(length)
     }
 
-    fn to_csv(&self) -> String {
-        let head: Vec<String> = self.columns.iter().map(|name| csv_quoted(name)).collect();
-        let mut text = head.join(",");
+    fn to_text(&self) -> String {
+        let separator = self.separator;
+        let head: Vec<String> = self.columns.iter().map(|name| quoted(name, separator)).collect();
+        let mut text = head.join(&separator.to_string());
         for (line, cells) in &self.lines {
             text.push('\n');
             text.push_str(line);
             // Pad rows that came before a column first appeared.
-            text.extend(std::iter::repeat_n(',', self.columns.len().saturating_sub(*cells)));
+            text.extend(std::iter::repeat_n(separator, self.columns.len().saturating_sub(*cells)));
         }
         text
     }
 }
 
 /// A value as a cell; null is empty, and an empty text is `""`.
-fn csv_cell(value: &Value) -> String {
+fn cell(value: &Value, separator: char) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) if text.is_empty() => "\"\"".to_owned(),
-        Value::String(text) => csv_quoted(text),
+        Value::String(text) => quoted(text, separator),
         // JSON is not quoted: escaping all its quotes would double its size.
         other => other.to_string(),
     }
 }
 
-/// Quotes the text if RFC 4180 requires it.
-fn csv_quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
+/// Quotes the text if RFC 4180 requires it, with this separator.
+fn quoted(text: &str, separator: char) -> String {
+    if text.contains([separator, '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
         text.to_owned()

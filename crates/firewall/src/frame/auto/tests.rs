@@ -55,6 +55,7 @@ fn part<'a>(
         budget: space,
         columns: &[],
         column_order: &[],
+        separator: ',',
         is_first_page: false,
         has_json_views: true,
     }

@@ -26,6 +26,7 @@ fn frame(texts: &[String], number: u64) -> Frame {
         structured: None,
         notes: Vec::new(),
         next: None,
+        next_parts: Vec::new(),
         call_id: call.clone(),
         capability_id: capability,
         mode: ResponseMode::HandleOnly,

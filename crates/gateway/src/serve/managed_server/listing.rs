@@ -79,7 +79,8 @@ impl ManagedServer {
         problems.extend(feature_problems);
         self.store_features(observer, id, features);
         let count = listed.len();
-        if self.set_ready(listed) {
+        let instructions = connection.server().instructions().map(str::to_owned);
+        if self.set_ready(listed, instructions) {
             problems.extend(observer.tools_changed(&self.name));
             for problem in &problems {
                 tracing::warn!(upstream = %self.name, "a tool was left out: {problem}");
@@ -96,6 +97,7 @@ impl ManagedServer {
             event::record(kernel, EventKind::UpstreamReady, fields).await;
             self.record_contract_changes(kernel).await;
         }
+        self.store_listing(kernel, observer.tenant()).await;
         count
     }
 
@@ -163,10 +165,15 @@ impl ManagedServer {
         RegisteredTools { definitions: listed, problems }
     }
 
-    fn set_ready(&self, tools: BTreeMap<CapabilityId, Arc<ListedDefinition>>) -> bool {
+    fn set_ready(
+        &self,
+        tools: BTreeMap<CapabilityId, Arc<ListedDefinition>>,
+        instructions: Option<String>,
+    ) -> bool {
         let Ok(mut state) = self.state.lock() else { return false };
         let changed = !state.ready || state.problem.is_some() || state.tools != tools;
-        *state = ServerState { tools, problem: None, ready: true };
+        let stored = state.stored.take();
+        *state = ServerState { tools, instructions, stored, problem: None, ready: true };
         changed
     }
 

@@ -1,7 +1,7 @@
 //! What a server needs to process its lists, and the observer of changes.
 
 use weaver_agent_kernel::Kernel;
-use weaver_types::UpstreamName;
+use weaver_types::{Tenant, UpstreamName};
 
 use crate::serve::confinement_signal::ConfinementSignalSource;
 
@@ -22,6 +22,9 @@ pub(crate) trait ListingObserver: Send + Sync {
     /// Called when the tools of this server changed. Returns a problem for each tool that got no
     /// exported name.
     fn tools_changed(&self, server: &UpstreamName) -> Vec<String>;
+
+    /// The tenant of what is stored.
+    fn tenant(&self) -> &Tenant;
 
     /// Called when the features of any server changed.
     fn features_changed(&self);

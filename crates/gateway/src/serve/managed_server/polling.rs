@@ -90,7 +90,8 @@ impl ManagedServer {
 
     /// Ends the first listing: tools that appear from now on count as new.
     fn end_first_listing(&self, kernel: &Kernel) {
-        if self.tools().is_empty() {
+        // Restored tools are no listing.
+        if !self.is_ready() || self.tools().is_empty() {
             return;
         }
         if let Err(error) = kernel.registry().end_first_listing(self.name.as_str()) {

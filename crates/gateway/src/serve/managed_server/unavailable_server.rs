@@ -10,6 +10,12 @@ pub(crate) struct UnavailableServer {
     pub(crate) problem: String,
 }
 
+impl UnavailableServer {
+    pub(crate) fn is_starting(&self) -> bool {
+        self.status == UnavailableReason::Starting
+    }
+}
+
 /// Why the tools of a server are unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnavailableReason {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weaver_policy::ContractStatus;
 use weaver_types::{CapabilityId, PrincipalId, ReasonCode};
 
 use super::SessionOwner;
@@ -99,6 +100,10 @@ pub struct UpstreamStatus {
     /// has approved them.
     #[serde(default)]
     pub suspicious_tools: usize,
+    /// The number of its tools that no contract names, beside others that one names: each of their
+    /// calls waits for a person, or is refused.
+    #[serde(default)]
+    pub new_tools: usize,
     /// Why it is not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -118,14 +123,29 @@ impl UpstreamStatus {
         };
         let dedicated_instances = upstream.instances.dedicated().len();
         let tools = upstream.tools();
-        let denials = tools.keys().filter_map(|id: &CapabilityId| gateway.contract_denial(id));
-        let (suspicious, changed): (Vec<_>, Vec<_>) =
-            denials.partition(|denial| denial.reason == ReasonCode::ContractSuspicious);
+        let policy = gateway.kernel.policy();
+        let is_reviewed = tools.keys().any(|id| policy.has_exact_contract(id));
+        let is_new = |id: &CapabilityId| {
+            let entry = gateway.registry.get(id).filter(|_| is_reviewed);
+            entry.is_some_and(|entry| {
+                policy.contract_status(entry.capability()) == ContractStatus::Unknown
+            })
+        };
+        let (mut new_tools, mut changed_tools, mut suspicious_tools) = (0, 0, 0);
+        for id in tools.keys() {
+            match gateway.contract_denial(id).map(|denial| denial.reason) {
+                Some(ReasonCode::ContractSuspicious) => suspicious_tools += 1,
+                Some(ReasonCode::ContractUnknown) => new_tools += 1,
+                Some(_) => changed_tools += 1,
+                None => new_tools += usize::from(is_new(id)),
+            }
+        }
         Self {
             state: state.to_owned(),
             dedicated_instances,
-            changed_tools: changed.len(),
-            suspicious_tools: suspicious.len(),
+            changed_tools,
+            suspicious_tools,
+            new_tools,
             problem,
         }
     }

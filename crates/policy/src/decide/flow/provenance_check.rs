@@ -15,7 +15,7 @@ use weaver_types::{Impact, JsonPointer};
 use crate::critical::{
     self, ArgumentRole, PathStep, SchemaMembership, ToolWords, schema_membership,
 };
-use crate::destination::TrustedDestination;
+use crate::destination::{self, TrustedDestination};
 use crate::provenance::{RequiredTokens, SensitiveValue, ValueOrigin, ValueOrigins, argument_name};
 use crate::query::PolicyQuery;
 
@@ -41,6 +41,27 @@ pub(super) enum ProvenanceGap {
     NotFromUser { kind: &'static str, place: String },
     #[error("the {kind} at `{place}` is not found in the user's words or in trusted results")]
     NotVouchedFor { kind: &'static str, place: String },
+}
+
+impl ProvenanceGap {
+    /// The gap in words. Where no words of the user are known, none are asked for.
+    pub(super) fn describe(&self, origins: Option<&dyn ValueOrigins>) -> String {
+        const NO_USER_WORDS: &str = "no client passes on what the user says, so nothing here can \
+            show that the user wants it";
+        let is_told = origins.is_none_or(ValueOrigins::knows_user_words);
+        match self {
+            Self::NotVouchedFor { kind, place } if !is_told => {
+                format!("the {kind} at `{place}` is in no trusted result")
+            }
+            Self::NotFromUser { kind, place } if !is_told => {
+                format!("the {kind} at `{place}` decides what happens; {NO_USER_WORDS}")
+            }
+            Self::SensitiveValue { kind, place } if !is_told => {
+                format!("`{place}` has a sensitive value ({kind}); {NO_USER_WORDS}")
+            }
+            gap => gap.to_string(),
+        }
+    }
 }
 
 /// Checks that the provenance of its values lets the call go on.
@@ -254,12 +275,15 @@ impl<'a> ProvenanceCheck<'a> {
         Ok(())
     }
 
-    /// Whether a value is a URL at a trusted destination and contains no sensitive value.
+    /// Whether a value is a URL at a trusted destination, or of a file of this machine, which goes to
+    /// no host, and contains no sensitive value.
     fn goes_to_trusted_destination(&self, value: &Value) -> bool {
         let (Some(url), Some(destinations)) = (value.as_str(), self.destinations) else {
             return false;
         };
-        destinations.iter().any(|one| one.covers(url)) && self.origins.carried(url).is_empty()
+        let is_trusted =
+            destination::is_local_file(url) || destinations.iter().any(|one| one.covers(url));
+        is_trusted && self.origins.carried(url).is_empty()
     }
 
     /// Checks a text for people: the addresses that it mentions, because a reader could follow

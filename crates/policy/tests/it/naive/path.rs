@@ -44,9 +44,34 @@ fn read(text: &str) -> Option<Path<'_>> {
     Some(Path { absolute: text.starts_with('/'), steps })
 }
 
+/// The path that a `file:` URL of this machine names; nothing for any other text.
+fn of_url(text: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    let rest = lower.starts_with("file:").then(|| text.get(5..))??;
+    let path = match lower.starts_with("file://localhost/") {
+        true => rest.get("//localhost".len()..)?,
+        false => rest.strip_prefix("//").unwrap_or(rest),
+    };
+    let plain = path.chars().all(|c| ('!'..='~').contains(&c) && !"\\?#".contains(c));
+    if !plain || !path.starts_with('/') || path.starts_with("//") || path.len() == 1 {
+        return None;
+    }
+    let mut parts = path.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let code = part.get(..2).filter(|code| code.chars().all(|c| c.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(code, 16).ok().filter(|byte| *byte != b'/')?);
+        bytes.extend_from_slice(&part.as_bytes()[2..]);
+    }
+    let path = String::from_utf8(bytes).ok()?;
+    let odd = |c: char| c.is_control() || c == '%' || c == '\\';
+    (!path.contains(odd) && !path.split('/').any(|step| step == "..")).then_some(path)
+}
+
 /// Whether the path is inside the folder, or is the folder.
 pub(crate) fn is_inside(path: &str, folder: &str) -> bool {
-    match (read(path), read(folder)) {
+    let path = of_url(path).unwrap_or_else(|| path.to_owned());
+    match (read(&path), read(folder)) {
         (Some(path), Some(folder)) => {
             path.absolute == folder.absolute && path.steps.starts_with(&folder.steps)
         }
@@ -136,10 +161,13 @@ pub(crate) fn any_fits(at: &str, value: &Json, patterns: &[&str]) -> bool {
 
 /// The path without `.` and `..`; nothing for one that may lead anywhere.
 fn resolve(text: &str) -> Option<String> {
-    let text = text.trim_start().replace('\\', "/");
-    if text.to_ascii_lowercase().starts_with("file:") || text.chars().any(char::is_control) {
+    if text.chars().any(char::is_control) {
         return None;
     }
+    let text = match text.trim_start() {
+        url if url.to_ascii_lowercase().starts_with("file:") => of_url(url)?,
+        path => path.replace('\\', "/"),
+    };
     let mut steps: Vec<String> = Vec::new();
     for step in text.split('/').filter(|step| !step.is_empty() && *step != ".") {
         if step != ".." {
