@@ -158,8 +158,8 @@ fn the_space_is_shared_among_blocks() {
     let empty = json!({ "type": "text", "text": "" });
     for (tokens, blocks, others, expected) in [
         (1_000, 0, 1, vec![904]),
-        (1_000, 0, 2, vec![452, 452]),
-        (1_000, 0, 3, vec![301, 301, 302]),
+        (1_000, 0, 2, vec![420, 420]),
+        (1_000, 0, 3, vec![258, 259, 259]),
         (1_000, 1, 1, vec![0, 904]),
         (1_000, 2, 0, vec![0, 0]),
         (100, 0, 1, vec![16]),
