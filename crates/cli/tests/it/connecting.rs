@@ -160,8 +160,9 @@ fn a_server_that_is_started_for_each_folder_is_that_of_every_project() {
     home.ok(&["init", "--yes"]);
     let config = home.read(".config/weaver/weaver.toml");
     let here = home.path("work").canonicalize().unwrap();
-    let lines =
-        config.lines().filter(|line| !line.starts_with("cwd = ") && !line.starts_with("# From"));
+    let of_one_project = ["cwd = ", "projects = ", "# From"];
+    let is_of_all = |line: &&str| !of_one_project.iter().any(|start| line.starts_with(start));
+    let lines = config.lines().filter(is_of_all);
     let lines = lines.collect::<Vec<_>>().join("\n");
     let shared = lines.replace(here.to_str().unwrap(), "${workspaceFolder}");
     home.write(".config/weaver/weaver.toml", &format!("{shared}\ninstances = \"folder\"\n"));
@@ -176,17 +177,13 @@ fn a_client_sees_the_servers_of_its_project_and_none_of_another() {
         |name: &str| json!({ "mcpServers": { name: server("good", json!({ "N": name })) } });
     home.write(".cursor/mcp.json", &entry("everywhere").to_string());
     home.write("work/.cursor/mcp.json", &entry("shop").to_string());
-    home.ok(&["init", "--yes"]);
     home.write("blog/.cursor/mcp.json", &entry("notes").to_string());
-    let in_blog = |args: &[&str]| {
-        let mut command = home.command(std::path::Path::new(env!("CARGO_BIN_EXE_weaver")));
-        let run = crate::newcomer::Run::of(
-            command.args(args).current_dir(home.path("blog")).output().unwrap(),
-        );
-        assert_eq!(run.code, 0, "{run:?}");
-    };
-    in_blog(&["update", "--yes"]);
-    in_blog(&["connect", "--project"]);
+    let files = ["../.cursor/mcp.json", ".cursor/mcp.json", "../blog/.cursor/mcp.json"];
+    let from = files.into_iter().flat_map(|file| ["--from", file]);
+    home.ok(&["init", "--yes"].into_iter().chain(from).collect::<Vec<_>>());
+    let mut in_blog = home.command(std::path::Path::new(env!("CARGO_BIN_EXE_weaver")));
+    in_blog.args(["connect", "--project"]).current_dir(home.path("blog"));
+    assert!(in_blog.status().unwrap().success());
     home.ok(&["connect", "--project"]);
     let seen = |file: &str| {
         let text: Value = serde_json::from_str(&without_comments(&home.read(file))).unwrap();

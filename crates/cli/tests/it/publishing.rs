@@ -375,8 +375,11 @@ fn a_key_without_its_passphrase_is_refused_and_no_key_is_said() {
     assert!(ended.code != 0, "{}", ended.stderr);
 
     let plain = folder(&SERVERS, "", "");
-    let ended = Client::open(&plain).end();
-    assert!(ended.stderr.contains("no checkpoints are signed"), "{}", ended.stderr);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["serve", "--standalone", "--config", &plain.arg("weaver.toml")]);
+    command.env("WEAVER_LOG", "info");
+    let ended = Client::start_as(command).shaken().end();
+    assert!(ended.stderr.contains("checkpoints of the log are not signed"), "{}", ended.stderr);
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn why_tells_the_whole_story_of_a_released_call() {
         "floor_hold",
         "granted by owner, 1 of 1, after ",
         "released by owner in apr_",
-        "token tok_",
+        "its one-time permit tok_",
         "handed to mcp:files with",
         "success after",
         "the model saw, in mode auto: 0 rows",
