@@ -124,7 +124,7 @@ fn what_a_story_lacks_is_said() {
     let intent = event(EventKind::Intent, "run_1", &json!({"goal": "x"}));
     let unknown = event(EventKind::OutcomeUnknown, "run_1", &json!({}));
     let shortlist = told(EventKind::Routed, 1, ("run_2", ""), &json!({"shortlist": ["a"]}));
-    let unrecorded = "no shortlist was recorded in this run before the call";
+    let unrecorded = "no search for tools (`tool_browse`) was recorded in this run before the call";
     let open = [shortlist.clone(), intent.clone()];
     assert_eq!(missing(&open), [unrecorded, "the end of the call is not recorded yet"]);
     let ended = [shortlist.clone(), intent.clone(), unknown];

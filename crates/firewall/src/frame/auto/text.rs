@@ -85,13 +85,18 @@ fn byte_position(text: &str, chars: usize) -> usize {
     text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at)
 }
 
-/// How many characters at the beginning of a redacted text fit as they are displayed.
+/// How many characters at the beginning of a redacted text fit as they are displayed. A carriage
+/// return within a line is not the last of them: at the end of a text it would be displayed as one
+/// that ends a line.
 pub(crate) fn fitting_chars(text: &str, budget: RenderBudget, limits: &EffectiveLimits) -> usize {
     let total = text.chars().take(budget.most_chars()).count();
-    most_that_fit(total, |count| {
+    let count = most_that_fit(total, |count| {
         let head = text.get(..byte_position(text, count)).unwrap_or_default();
         budget.fits_text(&visible(head), limits)
-    })
+    });
+    let (head, rest) = text.split_at_checked(byte_position(text, count)).unwrap_or((text, ""));
+    let cuts_line = head.ends_with('\r') && !rest.is_empty() && !rest.starts_with('\n');
+    count - usize::from(cuts_line)
 }
 
 /// How many characters at the end of a redacted text fit as they are displayed.
