@@ -47,6 +47,8 @@ pub struct ClientProfile {
     pub shortlist: usize,
     /// The servers whose tools are visible; `None` means all.
     pub servers: Option<BTreeSet<UpstreamName>>,
+    /// The servers of projects in which the client does not work. They are not visible.
+    pub other_projects: BTreeSet<UpstreamName>,
 }
 
 impl Default for ClientProfile {
@@ -57,6 +59,7 @@ impl Default for ClientProfile {
             execute_tools,
             shortlist: DEFAULT_SHORTLIST,
             servers: None,
+            other_projects: BTreeSet::new(),
         }
     }
 }
@@ -65,28 +68,29 @@ impl ClientProfile {
     /// True if a capability is visible. The operator's own tools and memory always are.
     #[must_use]
     pub fn shows(&self, id: &CapabilityId) -> bool {
-        let Some(servers) = &self.servers else { return true };
+        if self.servers.is_none() && self.other_projects.is_empty() {
+            return true;
+        }
         let Some((server, _)) = id.as_str().split_once('.') else { return false };
+        let names = |set: &BTreeSet<UpstreamName>| set.iter().any(|name| name.as_str() == server);
         server == super::OWN_TOOLS_NAMESPACE
             || server == super::MEMORY_NAMESPACE
-            || servers.iter().any(|name| name.as_str() == server)
+            || (self.servers.as_ref().is_none_or(names) && !names(&self.other_projects))
     }
 
     /// True if the tools of a server are visible.
     #[must_use]
     pub fn shows_server(&self, server: &UpstreamName) -> bool {
         self.servers.as_ref().is_none_or(|servers| servers.contains(server))
+            && !self.other_projects.contains(server)
     }
 
     /// The same for a client that works in this folder: without the servers of other projects.
     #[must_use]
     pub fn in_folder(&self, folder: Option<&Path>, servers: &[UpstreamSettings]) -> Self {
-        if servers.iter().all(|server| server.is_offered_in(folder)) {
-            return self.clone();
-        }
-        let offered = servers.iter().filter(|server| server.is_offered_in(folder));
-        let names = offered.map(|server| &server.name).filter(|name| self.shows_server(name));
-        Self { servers: Some(names.cloned().collect()), ..self.clone() }
+        let others = servers.iter().filter(|server| !server.is_offered_in(folder));
+        let other_projects = others.map(|server| server.name.clone()).collect();
+        Self { other_projects, ..self.clone() }
     }
 
     /// Parses a profile; missing keys are taken from `defaults`.
@@ -101,6 +105,7 @@ impl ClientProfile {
             execute_tools: execute_tools.unwrap_or(defaults.execute_tools),
             shortlist: shortlist.unwrap_or(defaults.shortlist),
             servers: defaults.servers.clone(),
+            other_projects: BTreeSet::new(),
         }
     }
 }

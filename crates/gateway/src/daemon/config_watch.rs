@@ -111,7 +111,7 @@ pub(super) async fn follow(daemon: &Daemon) -> Result<ConfigState, DaemonError> 
         })
     };
     let is_applied = before.changed_files(&fingerprint).all(has_settings)
-        && daemon.server.replace_servers(config).await;
+        && Box::pin(daemon.server.replace_servers(config)).await;
     if !is_applied {
         tracing::warn!("the configuration was changed, the daemon restarts: {difference}");
         return Ok(ConfigState::NeedsRestart);

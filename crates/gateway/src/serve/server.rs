@@ -159,14 +159,14 @@ impl Server {
     pub(crate) async fn replace_servers(&self, config: Config) -> bool {
         let fits = server_changes::differs_in_servers_only(&self.config(), &config);
         if fits {
-            server_changes::apply(&self.gateway, config).await;
+            Box::pin(server_changes::apply(&self.gateway, config)).await;
         }
         fits
     }
 
     /// Creates the client of a session.
     fn open_client(&self, owner: &SessionOwner) -> Result<Arc<Client>, ServeError> {
-        let config = &self.gateway.config;
+        let config = self.config();
         let profile: &ClientProfile = match &owner.profile {
             None => &config.profile,
             Some(name) => config.profiles.get(name).ok_or_else(|| ServeError::Profile {
