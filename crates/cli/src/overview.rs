@@ -176,8 +176,10 @@ fn client_rows(gateway: &GatewayConnections, steps: &mut Vec<NextStep>) -> Resul
     let states = connect::client_states(gateway)?;
     let is_connected =
         |state| matches!(state, ConnectedFileState::Connected | ConnectedFileState::Edited);
-    let names: Vec<&str> =
+    // A client has one file of its user's, and one in each project.
+    let names: BTreeSet<&str> =
         states.iter().filter(|one| is_connected(one.state)).map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
     let disconnected: Vec<&str> =
         states.iter().filter(|one| !is_connected(one.state)).map(|one| one.name.as_str()).collect();
     let text = if names.is_empty() { "none is connected".to_owned() } else { names.join(", ") };

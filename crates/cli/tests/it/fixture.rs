@@ -316,6 +316,10 @@ fn call(id: &Value, params: &Value) {
                     std::thread::sleep(Duration::from_millis(1));
                 }
             }
+            // Covered first, and closed a moment later.
+            while std::fs::File::open(path).is_ok() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             text(id, "hidden again");
         }
         "put" => {
