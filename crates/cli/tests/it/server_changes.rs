@@ -305,3 +305,31 @@ fn a_restarted_gateway_says_so_of_the_servers_that_were_called_before() {
     client.finish();
     folder.weaver(&["stop"]);
 }
+
+/// Sessions that are open then see it as those that begin later.
+#[test]
+fn a_server_of_another_project_that_comes_meanwhile_is_not_shown() {
+    let folder = remembering();
+    fs::create_dir_all(folder.path("shop/src")).unwrap();
+    fs::create_dir_all(folder.path("blog")).unwrap();
+    let (shop, blog) = (folder.arg("shop/src"), folder.arg("blog"));
+    let mut in_shop = Client::shim(&folder, &["--folder", &shop]).shaken();
+    let mut in_blog = Client::shim(&folder, &["--folder", &blog]).shaken();
+    remembers(&mut in_shop, "one", 1);
+    // Both have the same parent, and so one client's process of a server.
+    remembers(&mut in_blog, "one", 2);
+    let entry = section(&text_of(&folder), "one");
+    let of_shop = format!("\n[mcpServers.three]\nprojects = [\"shop\"]{entry}\n");
+    folder.append("weaver.toml", &of_shop);
+    until_listed(&folder, "three", true);
+    remembers(&mut in_shop, "three", 1);
+    assert_eq!(in_blog.refusal("three.count", json!({})).1, "not_found");
+    let browse = |client: &mut Client| {
+        client.request("tools/call", json!({ "name": "tool_browse", "arguments": {} })).to_string()
+    };
+    assert!(browse(&mut in_shop).contains("three.count"));
+    assert!(!browse(&mut in_blog).contains("three"));
+    in_shop.finish();
+    in_blog.finish();
+    folder.weaver(&["stop"]);
+}

@@ -1,14 +1,12 @@
 //! Profiles: which tools a client sees, and in which form.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use weaver_policy::DocumentFinding;
 use weaver_text::suggest;
 use weaver_types::{CapabilityId, UpstreamName};
 
 use super::node::{Node, excerpt};
-use super::upstream::UpstreamSettings;
 
 /// The default number of tools in one browse result.
 const DEFAULT_SHORTLIST: usize = 8;
@@ -47,8 +45,6 @@ pub struct ClientProfile {
     pub shortlist: usize,
     /// The servers whose tools are visible; `None` means all.
     pub servers: Option<BTreeSet<UpstreamName>>,
-    /// The servers of projects in which the client does not work. They are not visible.
-    pub other_projects: BTreeSet<UpstreamName>,
 }
 
 impl Default for ClientProfile {
@@ -59,7 +55,6 @@ impl Default for ClientProfile {
             execute_tools,
             shortlist: DEFAULT_SHORTLIST,
             servers: None,
-            other_projects: BTreeSet::new(),
         }
     }
 }
@@ -68,29 +63,17 @@ impl ClientProfile {
     /// True if a capability is visible. The operator's own tools and memory always are.
     #[must_use]
     pub fn shows(&self, id: &CapabilityId) -> bool {
-        if self.servers.is_none() && self.other_projects.is_empty() {
-            return true;
-        }
+        let Some(servers) = &self.servers else { return true };
         let Some((server, _)) = id.as_str().split_once('.') else { return false };
-        let names = |set: &BTreeSet<UpstreamName>| set.iter().any(|name| name.as_str() == server);
         server == super::OWN_TOOLS_NAMESPACE
             || server == super::MEMORY_NAMESPACE
-            || (self.servers.as_ref().is_none_or(names) && !names(&self.other_projects))
+            || servers.iter().any(|name| name.as_str() == server)
     }
 
     /// True if the tools of a server are visible.
     #[must_use]
     pub fn shows_server(&self, server: &UpstreamName) -> bool {
         self.servers.as_ref().is_none_or(|servers| servers.contains(server))
-            && !self.other_projects.contains(server)
-    }
-
-    /// The same for a client that works in this folder: without the servers of other projects.
-    #[must_use]
-    pub fn in_folder(&self, folder: Option<&Path>, servers: &[UpstreamSettings]) -> Self {
-        let others = servers.iter().filter(|server| !server.is_offered_in(folder));
-        let other_projects = others.map(|server| server.name.clone()).collect();
-        Self { other_projects, ..self.clone() }
     }
 
     /// Parses a profile; missing keys are taken from `defaults`.
@@ -105,7 +88,6 @@ impl ClientProfile {
             execute_tools: execute_tools.unwrap_or(defaults.execute_tools),
             shortlist: shortlist.unwrap_or(defaults.shortlist),
             servers: defaults.servers.clone(),
-            other_projects: BTreeSet::new(),
         }
     }
 }

@@ -161,7 +161,11 @@ impl UpstreamEntry<'_> {
         let list = self.node.get("projects").map(Node::list).unwrap_or_default();
         let folder = |node| self.expand_nonempty(node, findings);
         let folders: Option<Vec<String>> = list.iter().map(folder).collect();
-        Some(folders?.iter().map(|folder| self.context.base.join(folder)).collect())
+        let resolve = |folder: &String| {
+            let folder = self.context.base.join(folder);
+            folder.canonicalize().unwrap_or(folder)
+        };
+        Some(folders?.iter().map(resolve).collect())
     }
 
     fn refuse<T>(

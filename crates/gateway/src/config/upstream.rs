@@ -40,12 +40,8 @@ impl UpstreamSettings {
     /// as over HTTP, sees the servers of all projects.
     #[must_use]
     pub fn is_offered_in(&self, folder: Option<&Path>) -> bool {
-        let Some(folder) = folder.filter(|_| !self.projects.is_empty()) else { return true };
-        let is_below = |project: &PathBuf| {
-            folder.starts_with(project)
-                || project.canonicalize().is_ok_and(|project| folder.starts_with(project))
-        };
-        self.projects.iter().any(is_below)
+        let Some(folder) = folder else { return true };
+        self.projects.is_empty() || self.projects.iter().any(|one| folder.starts_with(one))
     }
 
     /// Notes which of these secrets the server is given.

@@ -140,7 +140,7 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
         return client.reject(&request, denial).await.map(CallOutcome::without_wait);
     }
     // The kernel refuses what the policy hides, and knows no profiles.
-    if !client.profile.shows(&request.capability_id) {
+    if !client.shows(&request.capability_id) {
         let (reason, problem) = (ReasonCode::NotFound, "no capability of that name is known here");
         let denial = CheckResult::new(CheckKind::System, Verdict::Deny, reason, problem);
         return client.reject(&request, denial).await.map(CallOutcome::without_wait);

@@ -17,7 +17,7 @@ use super::client_principal::ClientPrincipal;
 use super::error::ServeError;
 use super::feature_snapshot::FeatureSnapshot;
 use super::gateway::Gateway;
-use super::managed_server::UnavailableServer;
+use super::managed_server::{ManagedServer, UnavailableServer};
 use super::run_clients::RunClient;
 use super::task::TaskContext;
 use crate::config::ClientProfile;
@@ -191,10 +191,18 @@ impl Client {
         Ok(run)
     }
 
+    /// True if the client's profile shows a capability, and its server is one for the folder that the
+    /// client works in.
+    pub(crate) fn shows(&self, id: &CapabilityId) -> bool {
+        let server = self.gateway.upstreams.for_capability(id.as_str());
+        self.profile.shows(id)
+            && server.is_none_or(|server| server.is_offered_in(self.folder.as_deref()))
+    }
+
     /// True when the client may know that the capability exists.
     pub(crate) fn is_visible(&self, id: &CapabilityId) -> bool {
         let Ok(principal) = self.principal() else { return false };
-        self.profile.shows(id) && self.gateway.is_visible_to(&principal, id)
+        self.shows(id) && self.gateway.is_visible_to(&principal, id)
     }
 
     /// True when the client may know of a server: its profile shows the server, and its principal one
@@ -202,7 +210,11 @@ impl Client {
     /// gateway's own principal knows of all.
     pub(crate) fn may_see_server(&self, server: &UpstreamName) -> bool {
         let Ok(principal) = self.principal() else { return false };
-        if !self.profile.shows_server(server) {
+        let is_offered = |one: &Arc<ManagedServer>| {
+            one.name != *server || one.is_offered_in(self.folder.as_deref())
+        };
+        let servers = self.gateway.upstreams.servers();
+        if !self.profile.shows_server(server) || !servers.iter().all(is_offered) {
             return false;
         }
         if principal.id == self.gateway.config.principal {

@@ -14,7 +14,7 @@ mod subscription_sync;
 mod unavailable_server;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
@@ -231,6 +231,11 @@ impl ManagedServer {
         let dedicated = self.instances.take_dedicated();
         let instances = dedicated.iter().chain([&primary]).map(|upstream| upstream.close());
         futures_util::future::join_all(instances).await;
+    }
+
+    /// Whether a client that works in this folder sees it.
+    pub(crate) fn is_offered_in(&self, folder: Option<&Path>) -> bool {
+        self.config.is_offered_in(folder)
     }
 
     /// Whether the configuration says how long its calls may take.

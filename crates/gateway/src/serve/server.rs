@@ -182,8 +182,7 @@ impl Server {
         let policy = self.gateway.kernel.policy();
         let runs = self.gateway.runs.tracker_for(&source.resolve(&policy)?, owner.client.clone());
         let principal = ClientPrincipal::new(source, runs, policy)?;
-        let profile = profile.in_folder(owner.folder.as_deref(), &config.upstreams);
-        let scope = ClientScope { profile, folder: owner.folder.clone() };
+        let scope = ClientScope { profile: profile.clone(), folder: owner.folder.clone() };
         Ok(Arc::new(Client::new(&self.gateway, scope, principal)))
     }
 
