@@ -151,7 +151,7 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
         return client.reject(&request, denial).await.map(CallOutcome::without_wait);
     }
     let call = Call { request: &request, arguments: Some(arguments), mode };
-    let invocation = execute_once(client, call, &options.client_call).await?;
+    let invocation = execute(client, call, &options.client_call).await?;
     let reporter = options.client_call.progress.as_ref();
     let wait = client.gateway.config.approval_timeout;
     let wait = wait.unwrap_or_else(|| default_approval_timeout(&options.client_call));
@@ -182,9 +182,7 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
     }
     match phase {
         Some(Phase::Requested) | None => Ok(CallOutcome { invocation, approval_timed_out: true }),
-        Some(_) => {
-            execute_once(client, call, &options.client_call).await.map(CallOutcome::without_wait)
-        }
+        Some(_) => execute(client, call, &options.client_call).await.map(CallOutcome::without_wait),
     }
 }
 
@@ -209,6 +207,34 @@ async fn keep_run_alive(client: &Client) -> Infallible {
             tracing::warn!(%error, "the run of a waiting call could not be kept");
         }
     }
+}
+
+/// Executes one call; once more if it reached nothing because a changed configuration put another
+/// server in place of its own at that moment.
+async fn execute(
+    client: &Client,
+    call: Call<'_>,
+    client_call: &Arc<ClientCall>,
+) -> Result<Invocation, ServeError> {
+    let server = || client.gateway.upstreams.for_capability(call.request.capability_id.as_str());
+    loop {
+        let before = server();
+        let invocation = execute_once(client, call, client_call).await?;
+        let was_replaced =
+            before.zip(server()).is_some_and(|(before, now)| !Arc::ptr_eq(&before, &now));
+        if !was_replaced || !has_reached_nothing(client, &invocation) {
+            return Ok(invocation);
+        }
+    }
+}
+
+/// Whether the tool was not there, or its server could not be sent anything.
+fn has_reached_nothing(client: &Client, invocation: &Invocation) -> bool {
+    let kernel = &client.gateway.kernel;
+    let principal = client.principal().ok();
+    let explanation = principal.and_then(|one| kernel.explain(&one, &invocation.call));
+    invocation.decision.primary_reason() == ReasonCode::NotFound
+        || explanation.and_then(|one| one.failure) == Some(ReasonCode::UpstreamUnavailable)
 }
 
 /// Evaluates and executes one call after making its server available.
