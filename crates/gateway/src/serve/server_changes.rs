@@ -83,6 +83,7 @@ fn change_server(
     successor: Option<Arc<ManagedServer>>,
 ) {
     let mut queue = gateway.server_changes.0.lock().unwrap_or_else(PoisonError::into_inner);
+    queue.retain(|_, change| !change.is_finished());
     let before = queue.remove(&name);
     let changing = Arc::clone(gateway);
     let change = tokio::spawn(async move {
