@@ -4,6 +4,7 @@
 //! person sees what an update of the server changed. Nobody has to trust the record: a definition
 //! counts only where its digest is the one that the contract was signed with.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -21,22 +22,25 @@ use crate::config::UpstreamSettings;
 const VERSION: u8 = 1;
 
 /// What is stored of the lists of a server.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct StoredListing {
-    /// The tools by name, at most one version of each.
-    pub(crate) tools: BTreeMap<String, StoredTool>,
-    /// Whether it listed resources or templates.
-    pub(crate) has_resources: bool,
     /// Whether it listed prompts.
     pub(crate) has_prompts: bool,
+    /// Whether it listed resources or templates.
+    pub(crate) has_resources: bool,
+    /// The tools by name, at most one version of each.
+    pub(crate) tools: BTreeMap<String, StoredTool>,
 }
 
 /// A tool as its server listed it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct StoredTool {
     /// The JSON of its definition.
     pub(crate) definition: String,
     /// The instructions of the server, which the digest covers too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) instructions: Option<String>,
 }
 
@@ -64,51 +68,24 @@ impl StoredTool {
     }
 }
 
-/// The stored form.
+/// The record of a listing.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Form {
-    prompts: bool,
-    resources: bool,
-    tools: Vec<ToolForm>,
+struct ListingRecord<'l> {
+    listing: Cow<'l, StoredListing>,
     v: u8,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ToolForm {
-    definition: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    instructions: Option<String>,
-    name: String,
 }
 
 impl StoredListing {
     /// Reads a record. What cannot be read counts as nothing: the server is then waited for.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let form: Form =
-            serde_json::from_slice(bytes).ok().filter(|form: &Form| form.v == VERSION)?;
-        let tools = form.tools.into_iter().map(|tool| {
-            let ToolForm { definition, instructions, name } = tool;
-            (name, StoredTool { definition, instructions })
-        });
-        let tools = tools.collect();
-        Some(Self { tools, has_resources: form.resources, has_prompts: form.prompts })
+        let record: ListingRecord<'_> = serde_json::from_slice(bytes).ok()?;
+        (record.v == VERSION).then(|| record.listing.into_owned())
     }
 
     fn to_bytes(&self) -> Option<Vec<u8>> {
-        let tools = self.tools.iter().map(|(name, tool)| ToolForm {
-            definition: tool.definition.clone(),
-            instructions: tool.instructions.clone(),
-            name: name.clone(),
-        });
-        let form = Form {
-            prompts: self.has_prompts,
-            resources: self.has_resources,
-            tools: tools.collect(),
-            v: VERSION,
-        };
-        serde_json::to_vec(&form).ok().filter(|bytes| bytes.len() <= MAX_VALUE)
+        let record = ListingRecord { listing: Cow::Borrowed(self), v: VERSION };
+        serde_json::to_vec(&record).ok().filter(|bytes| bytes.len() <= MAX_VALUE)
     }
 
     /// Reads what is stored of a server.
