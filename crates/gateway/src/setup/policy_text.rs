@@ -17,7 +17,11 @@ pub(super) fn table_entry<'t, 'i>(
 }
 
 /// Applies `read` to the rule of this name.
-fn find_rule<T>(text: &str, name: &str, read: impl FnOnce(&DeTable<'_>) -> Option<T>) -> Option<T> {
+pub(super) fn find_rule<T>(
+    text: &str,
+    name: &str,
+    read: impl FnOnce(&DeTable<'_>) -> Option<T>,
+) -> Option<T> {
     let document = DeTable::parse(text).ok()?;
     let rules = table_entry(document.get_ref(), "rules")?;
     let DeValue::Array(rules) = rules.get_ref() else { return None };

@@ -17,7 +17,7 @@ use weaver_types::signature::{DocumentKind, SigningKey};
 use super::documents::ROOT_KEY;
 use super::error::{SetupError, io_error};
 use super::folder::DocumentSigner;
-use super::policy_text::table_entry;
+use super::policy_text::{find_rule, table_entry};
 use super::posture::Posture;
 use super::posture_change;
 use super::update::{copy_for_staging, exchange_folders, with_version};
@@ -197,29 +197,22 @@ impl PolicyRevision {
 /// Inserts an exception into the rule of this name: as `unless`, or as `not` if `unless` is
 /// present. `None` if the rule has both, or writes its match as a separate table.
 pub(super) fn with_exception(text: &str, name: &str, exception: &str) -> Option<String> {
-    let document = DeTable::parse(text).ok()?;
-    let rules = table_entry(document.get_ref(), "rules")?;
-    let DeValue::Array(rules) = rules.get_ref() else { return None };
-    let mut tables = rules.iter().filter_map(|rule| rule.get_ref().as_table());
-    let is_named = |rule: &&DeTable<'_>| {
-        table_entry(rule, "name").and_then(|value| value.get_ref().as_str()) == Some(name)
-    };
-    let rule = tables.find(is_named)?;
-    let matches = table_entry(rule, "match")?;
-    let table = matches.get_ref().as_table()?;
-    let key = ["unless", "not"].into_iter().find(|key| table_entry(table, key).is_none())?;
-    let span = matches.span();
-    let written = text.get(span.clone())?;
-    let (at, inserted) = if written.starts_with('{') && written.ends_with('}') {
-        let inner = written.get(1..written.len().checked_sub(1)?)?.trim();
-        let comma = if inner.is_empty() || inner.ends_with(',') { "" } else { "," };
-        (span.end.checked_sub(1)?, format!("{comma} {key} = {exception} "))
-    } else {
+    let (at, inserted) = find_rule(text, name, |rule| {
+        let matches = table_entry(rule, "match")?;
+        let table = matches.get_ref().as_table()?;
+        let key = ["unless", "not"].into_iter().find(|key| table_entry(table, key).is_none())?;
+        let span = matches.span();
+        let written = text.get(span.clone())?;
+        if written.starts_with('{') && written.ends_with('}') {
+            let inner = written.get(1..written.len().checked_sub(1)?)?.trim();
+            let comma = if inner.is_empty() || inner.ends_with(',') { "" } else { "," };
+            return Some((span.end.checked_sub(1)?, format!("{comma} {key} = {exception} ")));
+        }
         // Dotted keys: insert a line below the name.
         let name = table_entry(rule, "name")?.span();
         let line = text.get(name.end..)?.find('\n')?;
-        (name.end.checked_add(line)?.checked_add(1)?, format!("match.{key} = {exception}\n"))
-    };
+        Some((name.end.checked_add(line)?.checked_add(1)?, format!("match.{key} = {exception}\n")))
+    })?;
     let (before, after) = text.split_at_checked(at)?;
     Some(format!("{}{inserted}{after}", before.trim_end_matches(' ')))
 }
