@@ -119,6 +119,9 @@ fn a_page_shows_whole_lines_or_the_beginning_of_the_first() {
         };
         assert_eq!(one("", 0), Some(PageEnd::Complete));
         assert_eq!(one("a", 0), Some(PageEnd::Complete));
+        // A carriage return within a line begins the next page, one before a line feed does not.
+        assert_eq!(text::fitting_chars("aa\r bbbb", space(100_000, 3), limits), 2);
+        assert_eq!(text::fitting_chars("aa\r\nbbbb", space(100_000, 3), limits), 3);
         // Where much fits, the last few characters are not looked for one by one.
         let long = "a".repeat(2_000);
         assert_eq!(text::fitting_chars(&long, space(100_000, 1_000), limits), 985);
