@@ -44,18 +44,19 @@ pub(super) fn run(args: &Replay) -> Result<Exit, Failure> {
                     ReplayOutputs { summary: &mut summary, out: &mut out, history: &mut history };
                 replay_scenario(args, &documents, &scenario, number, &mut outputs)
             }
-            Err(problem) => {
-                Err(Stop::Scenario { code: "replay.scenario", message: problem.to_string() })
-            }
+            Err(problem) => Err(Interruption::Scenario {
+                code: "replay.scenario",
+                message: problem.to_string(),
+            }),
         };
         match outcome {
             Ok(()) => {}
-            Err(Stop::Scenario { code, message }) => {
+            Err(Interruption::Scenario { code, message }) => {
                 invalid_lines += 1;
                 let error = json!({ "code": code, "message": message });
                 writeln!(out, "{}", json!({ "line": number, "error": error }))?;
             }
-            Err(Stop::Replay(failure)) => return Err(failure),
+            Err(Interruption::Replay(failure)) => return Err(failure),
         }
         if !lines.never_waits() {
             out.flush()?;
@@ -72,26 +73,26 @@ pub(super) fn run(args: &Replay) -> Result<Exit, Failure> {
 }
 
 /// Why a scenario was not replayed to its end.
-enum Stop {
+enum Interruption {
     /// A fault of the scenario. The others are replayed.
     Scenario { code: &'static str, message: String },
     /// The replay cannot go on.
     Replay(Failure),
 }
 
-impl From<Failure> for Stop {
+impl From<Failure> for Interruption {
     fn from(failure: Failure) -> Self {
         Self::Replay(failure)
     }
 }
 
-impl From<io::Error> for Stop {
+impl From<io::Error> for Interruption {
     fn from(error: io::Error) -> Self {
         Self::Replay(error.into())
     }
 }
 
-impl From<ReplayError> for Stop {
+impl From<ReplayError> for Interruption {
     fn from(error: ReplayError) -> Self {
         if matches!(error, ReplayError::Standing { .. }) {
             let failure = Failure::new(Exit::Invalid, error.code(), error);
@@ -108,7 +109,7 @@ fn replay_scenario(
     scenario: &Scenario,
     number: u64,
     outputs: &mut ReplayOutputs<'_, impl io::Write>,
-) -> Result<(), Stop> {
+) -> Result<(), Interruption> {
     let mut runner = ScenarioRunner::open(setup, scenario, number)?;
     let ReplayOutputs { summary, out, history } = outputs;
     summary.scenarios += 1;

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use weaver_types::{ContentBlocks, Frame, RawContent, RawResult, StructuredContent, Warning};
 
 use self::block_continuation::CutBlock;
-use self::block_excerpt::LeftOut;
+use self::block_excerpt::Omission;
 use super::build::empty_frame;
 use crate::content::{Content, Shape};
 use crate::redact::Redactor;
@@ -234,7 +234,11 @@ fn fill_excerpts(
                 let (block, cut) =
                     block_excerpt::of_masked_block(block.into_owned(), share, limits);
                 frame.content.push(block);
-                cut_blocks.extend(cut.map(|LeftOut { note, rest }| CutBlock { index, note, rest }));
+                cut_blocks.extend(cut.map(|Omission { note, rest }| CutBlock {
+                    index,
+                    note,
+                    rest,
+                }));
             } else {
                 withheld_blocks += 1;
             }

@@ -20,10 +20,10 @@ pub(crate) type Grader = fn(&str, Range<usize>, usize) -> Option<Range<usize>>;
 
 /// Every grader, by the name that rules use.
 const GRADERS: &[(&str, Grader)] = &[
-    ("spoken_password", |text, label, end| decide(text, label, end, Certainty::Sure)),
-    ("spoken_short", |text, label, end| decide(text, label, end, Certainty::Short)),
-    ("spoken_pair", |text, label, end| decide(text, label, end, Certainty::Pair)),
-    ("spoken_key", |text, label, end| decide(text, label, end, Certainty::Key)),
+    ("spoken_password", |text, label, end| decide(text, label, end, LabelKind::Password)),
+    ("spoken_short", |text, label, end| decide(text, label, end, LabelKind::Short)),
+    ("spoken_pair", |text, label, end| decide(text, label, end, LabelKind::Pair)),
+    ("spoken_key", |text, label, end| decide(text, label, end, LabelKind::Key)),
     ("printed_secret", printed),
 ];
 
@@ -46,11 +46,11 @@ fn printed(text: &str, label: Range<usize>, end: usize) -> Option<Range<usize>> 
     (is_prompt && is_value && !line.contains(ends)).then(|| start..start + line.len())
 }
 
-/// How sure a label is about a password.
+/// What kind of a label announces a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Certainty {
+enum LabelKind {
     /// `password`, also as a part of a compound: `Startkennwort`.
-    Sure,
+    Password,
     /// `pw`, `pass`, `secret`: only as a whole word.
     Short,
     /// `login`, `wifi`: only for the second of a pair, `maria / q8Vn2Lm`.
@@ -110,7 +110,7 @@ const MAX_BEHIND: usize = 64;
 
 /// What was read between a label and the next word.
 #[derive(Debug, Default)]
-struct Between {
+struct LabelLink {
     /// Words since the label or the last sign.
     words: i32,
     /// Whether there was any word.
@@ -134,7 +134,7 @@ struct Between {
     has_verb_to: bool,
 }
 
-impl Between {
+impl LabelLink {
     fn read_sign(&mut self) {
         (self.has_sign, self.words, self.ends_in_verb) = (true, 0, false);
     }
@@ -156,21 +156,15 @@ impl Between {
     }
 }
 
-fn decide(
-    text: &str,
-    label: Range<usize>,
-    end: usize,
-    certainty: Certainty,
-) -> Option<Range<usize>> {
+fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Option<Range<usize>> {
     // English has many keys.
     let is_english_key = text.get(label.clone())?.to_ascii_lowercase().starts_with("key");
-    let in_compounds =
-        certainty == Certainty::Sure || certainty == Certainty::Key && !is_english_key;
+    let in_compounds = kind == LabelKind::Password || kind == LabelKind::Key && !is_english_key;
     let label = grammar::whole_label(text, label, in_compounds)?;
     let line = grammar::line_before(text, label.start, ACCOUNT_BEFORE);
-    let is_network = certainty == Certainty::Key && lexicon::names_network(line);
+    let is_network = kind == LabelKind::Key && lexicon::names_network(line);
     let is_english = text.get(label.clone())?.to_ascii_lowercase().starts_with("pass");
-    let mut between = Between { has_verb_to: !is_english, ..Between::default() };
+    let mut between = LabelLink { has_verb_to: !is_english, ..LabelLink::default() };
     let mut at = label.end;
     let seen = text.get(..text.floor_char_boundary(end))?;
     while at < end && between.words <= MAX_WORDS {
@@ -178,11 +172,11 @@ fn decide(
             Word::Blank(next) => at = next,
             Word::LineEnd(next) => {
                 if let Some(answer) = grammar::answer_at(text, next).filter(|_| !between.is_below) {
-                    between = Between {
+                    between = LabelLink {
                         is_answer: true,
                         is_below: true,
                         has_verb_to: !is_english,
-                        ..Between::default()
+                        ..LabelLink::default()
                     };
                     between.read_sign();
                     at = answer;
@@ -225,9 +219,9 @@ fn decide(
                 at = next;
             }
             Word::Other { value, quoted, run_end, next } => {
-                let grade = grade(text, &value, &between, is_network, certainty);
+                let grade = grade(text, &value, &between, is_network, kind);
                 if grade > 0 {
-                    let context = Context { text, label: &label, line, certainty, is_network };
+                    let context = LabelContext { text, label: &label, line, kind, is_network };
                     if grade + context.points(&value, quoted, &between) >= NEEDED {
                         return Some(value);
                     }
@@ -256,15 +250,15 @@ fn decide(
 fn grade(
     text: &str,
     value: &Range<usize>,
-    between: &Between,
+    between: &LabelLink,
     is_network: bool,
-    certainty: Certainty,
+    kind: LabelKind,
 ) -> i32 {
     let Some(value_text) = text.get(value.clone()) else { return 0 };
     if text.get(value.end..).is_some_and(|rest| rest.starts_with(':')) {
         return 0;
     }
-    if certainty == Certainty::Key && !is_network {
+    if kind == LabelKind::Key && !is_network {
         let is_token = is_random_token(value_text.as_bytes())
             && not_an_identifier(value_text)
             && not_placeholder(value_text);
@@ -290,31 +284,31 @@ fn grade(
 }
 
 /// Where a label is.
-struct Context<'t> {
+struct LabelContext<'t> {
     text: &'t str,
     label: &'t Range<usize>,
     /// The line before the label.
     line: &'t str,
-    certainty: Certainty,
+    kind: LabelKind,
     /// A wireless network was spoken of.
     is_network: bool,
 }
 
-impl Context<'_> {
+impl LabelContext<'_> {
     /// The points of the place of a value; far below zero if it is none.
-    fn points(&self, value: &Range<usize>, quoted: bool, between: &Between) -> i32 {
+    fn points(&self, value: &Range<usize>, quoted: bool, between: &LabelLink) -> i32 {
         const NEVER: i32 = -100;
         let is_linked = (between.has_sign || between.is_pair) && between.words == 0;
-        let is_possible = match self.certainty {
-            Certainty::Sure => true,
-            Certainty::Short => {
+        let is_possible = match self.kind {
+            LabelKind::Password => true,
+            LabelKind::Short => {
                 !grammar::is_secret(self.text, self.label) || is_linked || between.ends_in_verb
             }
-            Certainty::Pair => between.is_pair,
-            Certainty::Key if self.is_english_key() => {
+            LabelKind::Pair => between.is_pair,
+            LabelKind::Key if self.is_english_key() => {
                 is_linked && self.is_network || between.ends_in_verb && between.words == 1
             }
-            Certainty::Key => is_linked || between.words <= 2,
+            LabelKind::Key => is_linked || between.words <= 2,
         };
         let behind = grammar::part_of(self.text, value.end, MAX_BEHIND);
         let next = behind.chars().next().unwrap_or('\n');
@@ -352,7 +346,7 @@ impl Context<'_> {
             + if_true(quoted, place::QUOTED)
             + if_true(matches!(next, '\n' | '\r' | ',' | ';' | '.' | ')'), place::ENDS_CLAUSE)
             + if_true(has_account, place::ACCOUNT)
-            + if_true(self.certainty == Certainty::Short, place::SHORT_LABEL)
+            + if_true(self.kind == LabelKind::Short, place::SHORT_LABEL)
             + place::DEMAND * between.demands
     }
 

@@ -9,7 +9,7 @@ use crate::content::Content;
 use crate::spec::EffectiveLimits;
 
 /// What is left out of a block: the note about it, and where the rest of its document begins.
-pub(super) struct LeftOut {
+pub(super) struct Omission {
     pub(super) note: Option<String>,
     pub(super) rest: Option<Continuation>,
 }
@@ -19,7 +19,7 @@ pub(super) fn of_masked_block(
     mut block: Value,
     budget: RenderBudget,
     limits: &EffectiveLimits,
-) -> (Value, Option<LeftOut>) {
+) -> (Value, Option<Omission>) {
     if budget_after(&block, budget, limits).is_some() {
         return (block, None);
     }
@@ -46,11 +46,14 @@ pub(super) fn of_masked_block(
         if let Some(text) = block.pointer_mut("/resource/text") {
             *text = Value::String(excerpt.text);
         }
-        return (block, Some(LeftOut { note: excerpt.note, rest: excerpt.rest }));
+        return (block, Some(Omission { note: excerpt.note, rest: excerpt.rest }));
     }
     let description = format!("(a block of {size} bytes, not shown)");
     let note = "A block that is too large is not shown.".to_owned();
-    (json!({ "type": "text", "text": description }), Some(LeftOut { note: Some(note), rest: None }))
+    (
+        json!({ "type": "text", "text": description }),
+        Some(Omission { note: Some(note), rest: None }),
+    )
 }
 
 /// The budget that is left after a block; `None` if the block does not fit.
