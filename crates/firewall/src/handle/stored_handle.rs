@@ -107,7 +107,7 @@ pub(super) fn encode<'a>(
         return Err(HandleError::TooLarge { size, max: MAX_STORED_BYTES as u64 });
     }
     let handle = Handle {
-        handle_id: HandleId::random(random)?,
+        handle_id: HandleId::random_at(grant.now, random)?,
         capability_id: grant.capability.id().clone(),
         media_type,
         created_at: grant.now,
