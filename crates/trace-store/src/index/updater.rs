@@ -7,12 +7,17 @@ use std::time::Duration;
 
 use super::build::BLOCK;
 use super::error::IndexError;
-use super::file::Index;
+use super::file::{Index, IndexStatus};
 use crate::sqlite::Reader;
 
-/// How long it sleeps when it is nearly up to date, so that new events are indexed together: one
-/// step per call would cost as much as the call's own commits.
+/// How long it sleeps when it is up to date, so that new events are indexed together: one step per
+/// call would cost as much as the call's own commits.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(500);
+/// So many new events since the last look mean that calls are busy. They have the processors then;
+/// the index follows when they pause, or when it is [`MAX_LAG`] events behind.
+const BUSY_GROWTH: u64 = BLOCK / 10;
+/// A query scans so many events in some 0.2 s.
+const MAX_LAG: u64 = 10 * BLOCK;
 /// How long it sleeps after a failure.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -36,10 +41,10 @@ impl IndexUpdater {
         let thread = std::thread::Builder::new()
             .name("weaver-index".to_owned())
             .spawn(move || {
-                let mut open = None;
+                let mut progress = Progress::default();
                 let mut delay = Duration::ZERO;
                 while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(delay) {
-                    delay = run_step(&ledger, &mut open).unwrap_or(RETRY_INTERVAL);
+                    delay = progress.run_step(&ledger).unwrap_or(RETRY_INTERVAL);
                 }
             })
             .map_err(|error| IndexError::Failed { path, problem: error.to_string() })?;
@@ -53,30 +58,56 @@ struct OpenIndex {
     index: Index,
 }
 
-/// Performs one step; returns how long to sleep, or `None` after a failure.
-fn run_step(ledger: &PathBuf, open: &mut Option<OpenIndex>) -> Option<Duration> {
-    if open.is_none() {
-        let reader = Reader::open(ledger).ok()?;
-        let index = Index::open(ledger, &reader).ok()?;
-        *open = Some(OpenIndex { reader, index });
-    }
-    let OpenIndex { reader, index } = open.as_ref()?;
-    match index.step(reader) {
-        // An index that was deleted by hand is recreated on the next step.
-        Ok(status) if status.position >= status.size => {
-            if !Index::path_of(ledger).exists() {
-                *open = None;
+/// The open index, and the size of the log when it was last looked at.
+#[derive(Default)]
+struct Progress {
+    open: Option<OpenIndex>,
+    seen_size: u64,
+}
+
+impl Progress {
+    /// Performs one step; returns how long to sleep, or `None` after a failure.
+    fn run_step(&mut self, ledger: &PathBuf) -> Option<Duration> {
+        if self.open.is_none() {
+            let reader = Reader::open(ledger).ok()?;
+            let index = Index::open(ledger, &reader).ok()?;
+            self.open = Some(OpenIndex { reader, index });
+        }
+        let OpenIndex { reader, index } = self.open.as_ref()?;
+        let before = self.seen_size;
+        let status = match index.status(reader) {
+            Ok(status) => {
+                self.seen_size = status.size;
+                if should_wait(&status, before) {
+                    return Some(UPDATE_INTERVAL);
+                }
+                index.step(reader)
             }
-            Some(UPDATE_INTERVAL)
-        }
-        Ok(status) if status.size - status.position < BLOCK => Some(UPDATE_INTERVAL),
-        Ok(_) => Some(Duration::ZERO),
-        Err(IndexError::Busy) => Some(UPDATE_INTERVAL),
-        Err(_) => {
-            *open = None;
-            Some(UPDATE_INTERVAL)
+            Err(error) => Err(error),
+        };
+        match status {
+            // An index that was deleted by hand is recreated on the next step.
+            Ok(status) if status.position >= status.size => {
+                if !Index::path_of(ledger).exists() {
+                    self.open = None;
+                }
+                Some(UPDATE_INTERVAL)
+            }
+            Ok(_) => Some(Duration::ZERO),
+            Err(IndexError::Busy) => Some(UPDATE_INTERVAL),
+            Err(_) => {
+                self.open = None;
+                Some(UPDATE_INTERVAL)
+            }
         }
     }
+}
+
+/// Whether calls are busy and the index is not far behind. `before` is the size of the log at the
+/// last look.
+fn should_wait(status: &IndexStatus, before: u64) -> bool {
+    status.size.saturating_sub(before) >= BUSY_GROWTH
+        && status.size.saturating_sub(status.position) < MAX_LAG
 }
 
 impl Drop for IndexUpdater {
@@ -98,7 +129,7 @@ mod tests {
     use crate::{OpenOptions, SqliteLedger};
 
     #[test]
-    fn it_hurries_only_while_it_is_a_whole_block_behind() {
+    fn it_waits_while_calls_are_busy_until_it_is_far_behind() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.db");
         let ledger = SqliteLedger::open(&path, OpenOptions::default()).unwrap();
@@ -114,14 +145,24 @@ mod tests {
             let batch = (0..count).fold(batch, |batch, _| batch.with_event(event()));
             ledger.commit(batch).wait().unwrap();
         };
-        let mut open = None;
+        let mut progress = Progress::default();
+        let mut step = || {
+            let delay = progress.run_step(&path);
+            let OpenIndex { reader, index } = progress.open.as_ref().unwrap();
+            (delay, index.status(reader).unwrap().position)
+        };
         append(1);
-        assert_eq!(run_step(&path, &mut open), Some(UPDATE_INTERVAL));
-        for _ in 0..5 {
+        assert_eq!(step(), (Some(UPDATE_INTERVAL), 1), "a few events are indexed at once");
+        append(BUSY_GROWTH);
+        assert_eq!(step(), (Some(UPDATE_INTERVAL), 1), "calls are busy");
+        assert_eq!(step(), (Some(UPDATE_INTERVAL), 1 + BUSY_GROWTH), "they pause");
+        for _ in 0..MAX_LAG / 500 {
             append(500);
         }
-        assert_eq!(run_step(&path, &mut open), Some(Duration::ZERO));
-        // 2,501 events, of which 1,000 and then 2,000 are known.
-        assert_eq!(run_step(&path, &mut open), Some(UPDATE_INTERVAL));
+        assert_eq!(step(), (Some(Duration::ZERO), BLOCK), "it is far behind");
+        for block in 2..=10 {
+            assert_eq!(step(), (Some(Duration::ZERO), block * BLOCK), "the log grows no more");
+        }
+        assert_eq!(step(), (Some(UPDATE_INTERVAL), MAX_LAG + 1 + BUSY_GROWTH));
     }
 }
