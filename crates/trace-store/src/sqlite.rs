@@ -4,6 +4,7 @@
 mod aliases;
 mod answers;
 mod blobs;
+mod caller_estimate;
 mod error_mapping;
 mod events;
 mod file_identity;

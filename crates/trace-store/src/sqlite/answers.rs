@@ -2,7 +2,8 @@
 //!
 //! Waking a caller takes about as long as writing its event, so for a large group a second thread
 //! wakes the callers while the writer takes the next group. A small group is answered at once,
-//! because handing it over would take longer.
+//! because handing it over would take longer. So is a group that a caller committed: it waits for
+//! its own result, and most others of the group were never asleep.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,6 +16,15 @@ use weaver_types::ledger::{CommitCompleter, CommitReceipt, LedgerError};
 const MAX_INLINE_ANSWERS: usize = 4;
 /// The most groups that may wait for delivery; beyond that, the writer waits.
 const MAX_QUEUED_GROUPS: usize = 4;
+
+/// Which thread committed a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CommitThread {
+    /// The writer's own.
+    Writer,
+    /// A caller's.
+    Caller,
+}
 
 /// A caller and its result.
 pub(super) type CommitAnswer = (CommitCompleter, Result<CommitReceipt, LedgerError>);
@@ -41,8 +51,9 @@ impl CommitAnswers {
     }
 
     /// Delivers the results of a group, after those of all groups before it.
-    pub(super) fn deliver(&self, group: Vec<CommitAnswer>) {
-        if group.len() <= MAX_INLINE_ANSWERS && self.undelivered.load(Ordering::Acquire) == 0 {
+    pub(super) fn deliver(&self, group: Vec<CommitAnswer>, thread: CommitThread) {
+        let is_inline = thread == CommitThread::Caller || group.len() <= MAX_INLINE_ANSWERS;
+        if is_inline && self.undelivered.load(Ordering::Acquire) == 0 {
             return complete_all(group);
         }
         self.undelivered.fetch_add(1, Ordering::AcqRel);
@@ -97,7 +108,7 @@ mod tests {
         for size in [1, MAX_INLINE_ANSWERS, MAX_INLINE_ANSWERS + 1, 200, 0, 2, 64] {
             let (tickets, group) = group(size);
             waiting.extend(tickets);
-            answers.deliver(group);
+            answers.deliver(group, CommitThread::Writer);
         }
         drop(answers);
         for ticket in waiting {
@@ -119,12 +130,12 @@ mod tests {
         let mut context = std::task::Context::from_waker(&waker);
         let polled = std::pin::Pin::new(&mut tickets[0]).poll(&mut context);
         assert!(polled.is_pending());
-        answers.deliver(first);
+        answers.deliver(first, CommitThread::Writer);
         for ticket in tickets.drain(1..) {
             assert!(ticket.wait().is_err());
         }
         let (later, second) = group(MAX_INLINE_ANSWERS + 1);
-        answers.deliver(second);
+        answers.deliver(second, CommitThread::Writer);
         for ticket in later {
             assert!(ticket.wait().is_err());
         }

@@ -5,6 +5,9 @@
 //! commits on its own thread, together with whatever is queued by then. Batches leave the queue
 //! only under the writer's lock, so they keep their order whoever takes them.
 //!
+//! Of many tasks that share few threads, each would find the writer free and commit its batch alone.
+//! So a task lets others submit their batches first ([`CallerEstimate`]).
+//!
 //! A batch that nobody waits for is left to the next commit. If none comes within a few
 //! milliseconds, the thread makes one. A read by this process commits such batches first, so that
 //! it sees earlier writes.
@@ -15,6 +18,7 @@ use std::sync::{Arc, Mutex, TryLockError};
 
 use weaver_types::ledger::CommitLeader;
 
+use super::caller_estimate::CallerEstimate;
 use super::queue::{Queue, QueueEvent};
 use super::writer::Writer;
 
@@ -26,12 +30,14 @@ pub(super) struct GroupCommit {
     /// How many batches were deferred, and how many of them are known to be committed.
     deferred: AtomicU64,
     committed: AtomicU64,
+    callers: CallerEstimate,
 }
 
 impl GroupCommit {
     pub(super) fn new(queue: Arc<Queue>, writer: Writer) -> Self {
         let [deferred, committed] = [const { AtomicU64::new(0) }; 2];
-        Self { queue, writer: Mutex::new(Some(writer)), deferred, committed }
+        let writer = Mutex::new(Some(writer));
+        Self { queue, writer, deferred, committed, callers: CallerEstimate::default() }
     }
 
     /// The loop of the thread: commits until the queue is closed and empty, or until something
@@ -83,14 +89,24 @@ impl CommitLeader for GroupCommit {
         let led = match self.writer.try_lock() {
             // Another caller has taken the batch.
             _ if self.queue.is_empty() => return,
-            Ok(mut place) => place.as_mut().is_some_and(Writer::commit_for_caller),
-            Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => false,
+            Ok(mut place) => {
+                self.callers.note_commit();
+                place.as_mut().is_some_and(Writer::commit_for_caller)
+            }
+            Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => {
+                self.callers.note_contention();
+                false
+            }
         };
         // A batch that arrived during this commit has a caller of its own, who found the writer
         // busy and woke the thread.
         if !led {
             self.queue.wake();
         }
+    }
+
+    fn should_yield(&self) -> bool {
+        self.callers.should_yield()
     }
 
     fn hand_over(&self) {

@@ -20,7 +20,7 @@ use rusqlite::config::DbConfig;
 use weaver_types::Timestamp;
 use weaver_types::ledger::{CommitCompleter, CommitReceipt, Durability, LedgerError, TreeHead};
 
-use super::answers::CommitAnswers;
+use super::answers::{CommitAnswers, CommitThread};
 use super::error_mapping::{as_fatal, closing_error, from_sql, is_transient};
 use super::foreign_write::ForeignWriteCheck;
 use super::integrity_sums::IntegritySums;
@@ -172,7 +172,11 @@ impl Writer {
 
     /// Commits a group and answers it. A transient failure refuses the whole group; any other
     /// failure does so too, and ends the writer.
-    fn commit_group(&mut self, group: Vec<WriteRequest>) -> Result<(), LedgerError> {
+    fn commit_group(
+        &mut self,
+        group: Vec<WriteRequest>,
+        thread: CommitThread,
+    ) -> Result<(), LedgerError> {
         match self.is_outage_over().map_err(|error| as_fatal(&error)) {
             Ok(true) => {}
             Ok(false) => {
@@ -201,7 +205,7 @@ impl Writer {
                 Ok(refusal) => {
                     let refused =
                         applied.into_iter().map(|one| (one.completer, Err(refusal.clone())));
-                    self.answers.deliver(refused.collect());
+                    self.answers.deliver(refused.collect(), thread);
                     return Ok(());
                 }
                 Err(error) => Err(error),
@@ -233,7 +237,7 @@ impl Writer {
             };
             (completer, answer)
         });
-        self.answers.deliver(answers.collect());
+        self.answers.deliver(answers.collect(), thread);
         done.map(drop)
     }
 

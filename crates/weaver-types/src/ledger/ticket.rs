@@ -33,6 +33,8 @@ pub struct CommitTicket {
     state: State,
     /// Who leads the commit; taken by the first caller that waits.
     leader: Option<StdArc<dyn CommitLeader>>,
+    /// Whether this caller has let others submit their batches first.
+    has_yielded: bool,
 }
 
 /// Lets a waiting caller commit the group that contains its batch, so that no other thread has to
@@ -42,6 +44,12 @@ pub trait CommitLeader: fmt::Debug + Send + Sync {
     /// A caller waits on this thread: commit the waiting batches, or make sure that another thread
     /// does.
     fn lead(&self);
+
+    /// Whether a task that waits should first let other ready tasks submit their batches, so that it
+    /// commits them all together. Asked once for each ticket; a thread that blocks is not asked.
+    fn should_yield(&self) -> bool {
+        false
+    }
 
     /// The ticket was dropped before anybody waited: make sure that another thread commits the
     /// waiting batches.
@@ -79,7 +87,7 @@ impl CommitTicket {
     }
 
     fn in_state(state: State) -> Self {
-        Self { state, leader: None }
+        Self { state, leader: None, has_yielded: false }
     }
 
     /// Sets the leader of the commit: the first caller that waits for the ticket runs it. Until
@@ -95,6 +103,12 @@ impl CommitTicket {
         if let Some(leader) = self.leader.take() {
             leader.lead();
         }
+    }
+
+    /// Whether the task should be polled again before it leads the commit.
+    fn yields_first(&mut self) -> bool {
+        let first = !std::mem::replace(&mut self.has_yielded, true);
+        first && self.leader.as_ref().is_some_and(|leader| leader.should_yield())
     }
 
     /// Leaves the batch to the next commit, without starting one for it alone.
@@ -151,6 +165,10 @@ impl Future for CommitTicket {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let ticket = self.get_mut();
+        if ticket.yields_first() {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         ticket.lead_commit();
         let shared = match &mut ticket.state {
             State::Ready(result) => {

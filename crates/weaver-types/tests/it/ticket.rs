@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 use weaver_types::ledger::{CommitLeader, CommitTicket, LedgerError};
 
@@ -58,6 +58,59 @@ impl CommitLeader for CountingLeader {
     fn defer(&self) {
         self.deferred.fetch_add(1, Ordering::AcqRel);
     }
+}
+
+/// Lets each task that waits yield first.
+#[derive(Debug, Default)]
+struct YieldingLeader(CountingLeader);
+
+impl CommitLeader for YieldingLeader {
+    fn lead(&self) {
+        self.0.lead();
+    }
+
+    fn should_yield(&self) -> bool {
+        true
+    }
+
+    fn hand_over(&self) {
+        self.0.hand_over();
+    }
+}
+
+/// Counts how often a task is woken.
+#[derive(Debug, Default)]
+struct CountingWaker(AtomicUsize);
+
+impl Wake for CountingWaker {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+#[test]
+fn a_task_yields_once_before_it_leads_and_a_thread_does_not() {
+    let leader = Arc::new(YieldingLeader::default());
+    let led = |ticket: CommitTicket| ticket.with_leader(Arc::<YieldingLeader>::clone(&leader));
+    let woken = Arc::new(CountingWaker::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut context = Context::from_waker(&waker);
+    let (ticket, completer) = CommitTicket::pair();
+    let mut ticket = std::pin::pin!(led(ticket));
+    assert!(ticket.as_mut().poll(&mut context).is_pending());
+    assert_eq!((leader.0.counts(), woken.0.load(Ordering::Acquire)), ((0, 0), 1), "it yields");
+    assert!(ticket.as_mut().poll(&mut context).is_pending());
+    assert_eq!((leader.0.counts(), woken.0.load(Ordering::Acquire)), ((1, 0), 1), "it leads");
+    drop(completer);
+    assert_eq!(ticket.as_mut().poll(&mut context), Poll::Ready(Err(LedgerError::Closed)));
+    let (ticket, completer) = CommitTicket::pair();
+    drop(completer);
+    assert_eq!(led(ticket).wait(), Err(LedgerError::Closed));
+    assert_eq!(leader.0.counts(), (2, 0));
+    // A task that is dropped after it yielded leaves its batch to another thread.
+    let (ticket, _completer) = CommitTicket::pair();
+    assert!(std::pin::pin!(led(ticket)).as_mut().poll(&mut context).is_pending());
+    assert_eq!(leader.0.counts(), (2, 1));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use weaver_types::ledger::Durability;
 
 use super::{FORCED_CHECKPOINT_BYTES, Writer};
+use crate::sqlite::answers::CommitThread;
 use crate::sqlite::reader::BUSY_TIMEOUT;
 
 impl Writer {
@@ -26,7 +27,7 @@ impl Writer {
             let _ = self.sql("ROLLBACK");
             return false;
         }
-        let done = self.commit_group(group);
+        let done = self.commit_group(group, CommitThread::Caller);
         self.fail_on_error(done);
         self.queue.note_caller_commit(self.is_due() || self.checkpoint_blocked);
         true

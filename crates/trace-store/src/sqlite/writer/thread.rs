@@ -6,6 +6,7 @@ use std::time::Duration;
 use weaver_types::ledger::LedgerError;
 
 use super::{FORCED_CHECKPOINT_BYTES, IDLE_CHECKPOINT_BYTES, Writer};
+use crate::sqlite::answers::CommitThread;
 
 /// How long no batch must arrive for the writer to count as idle.
 const IDLE: Duration = Duration::from_millis(50);
@@ -33,7 +34,7 @@ impl Writer {
             // A caller was faster.
             return;
         }
-        let done = self.commit_group(group).and_then(|()| {
+        let done = self.commit_group(group, CommitThread::Writer).and_then(|()| {
             match self.bytes_since_checkpoint >= FORCED_CHECKPOINT_BYTES {
                 true => self.checkpoint(),
                 false => Ok(()),
