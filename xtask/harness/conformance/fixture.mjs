@@ -229,6 +229,13 @@ const tools = {
       ...(can(x).elicitation && { user_name: name }),
     });
   }],
+  test_header_argument: ["Takes an argument that a header repeats.",
+    object({ region: { type: "string", "x-mcp-header": "Region" } }, ["region"]),
+    (_, given) => content(text(`region ${given.region}`))],
+  test_trigger_tool_change: ["Adds a tool, or takes it away.", {}, () =>
+    change(tools, "test_changing_tool", ["Comes and goes.", {}, () => content(text("here"))], "tools")],
+  test_trigger_prompt_change: ["Adds a prompt, or takes it away.", {}, () =>
+    change(prompts, "test_changing_prompt", ["Comes and goes.", [], () => [user(text("here"))]], "prompts")],
   greet: ["Greets.", object({ name: { type: "string" } }), (_, given) => content(text(`Hello, ${given.name ?? "you"}!`))],
   slow_compute: ["Takes its time.", object({ seconds: { type: "number" }, label: { type: "string" } }),
     (x, { seconds = 0, label = "" }) => seconds === 0 ? content(text(`computed ${label}`)) : tasks.begin(x, async (task) => {
@@ -290,6 +297,16 @@ const prompts = {
   }],
 };
 
+// What listening clients are told, by what they listen for.
+const listening = new Set();
+
+function change(all, name, item, kind) {
+  if (Object.hasOwn(all, name)) delete all[name];
+  else all[name] = item;
+  for (const listener of listening) listener(kind);
+  return content(text("changed"));
+}
+
 const capabilities = {
   tools: { listChanged: true },
   resources: { subscribe: true, listChanged: true },
@@ -311,7 +328,8 @@ function read(uri, modern) {
 const methods = {
   "server/discover": () => {
     const all = { ...capabilities, extensions: { [tasks.EXTENSION]: {} } };
-    return { supportedVersions: [MODERN, ...LEGACY], capabilities: all, serverInfo };
+    const _meta = { "io.modelcontextprotocol/serverInfo": serverInfo };
+    return { supportedVersions: [MODERN, ...LEGACY], capabilities: all, serverInfo, _meta };
   },
   ...tasks.methods,
   ping: () => ({}),
@@ -408,7 +426,17 @@ const namedBy = {
 
 function headerText(value) {
   const coded = /^=\?base64\?(.*)\?=$/.exec(value ?? "");
-  return coded ? Buffer.from(coded[1], "base64").toString() : value;
+  if (!coded) return value;
+  const bytes = Buffer.from(coded[1], "base64");
+  return bytes.toString("base64") === coded[1] ? bytes.toString() : undefined;
+}
+
+// The first argument of a call that its header does not repeat.
+function unrepeated({ name, arguments: given = {} }, headers) {
+  const schema = Object.hasOwn(tools, name) ? tools[name][1] : {};
+  return Object.entries(schema.properties ?? {}).find(([argument, { "x-mcp-header": header }]) =>
+    header && given[argument] !== undefined &&
+      headerText(headers[`mcp-param-${header.toLowerCase()}`]) !== String(given[argument]))?.[0];
 }
 
 function modern(response, message, headers) {
@@ -422,6 +450,8 @@ function modern(response, message, headers) {
   if (headers["mcp-method"] !== message.method) return refuse(-32020, "The header names another method");
   const named = namedBy[message.method];
   if (named && message.params[named] !== headerText(headers["mcp-name"])) return refuse(-32020, "The header names another thing");
+  const differs = message.method === "tools/call" && unrepeated(message.params, headers);
+  if (differs) return refuse(-32020, `The header of the argument ${differs} says something else`);
   if (meta["io.modelcontextprotocol/clientCapabilities"] === undefined) return refuse(-32602, "`_meta` has no capabilities");
   if (message.method === "subscriptions/listen") return listen(response, message);
   return stream(response, message);
@@ -430,11 +460,13 @@ function modern(response, message, headers) {
 function listen(response, message) {
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
   const told = (line) => response.write(`event: message\ndata: ${JSON.stringify(line)}\n\n`);
-  const params = {
-    notifications: message.params.notifications ?? {},
-    _meta: { "io.modelcontextprotocol/subscriptionId": message.id },
-  };
-  told({ jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged", params });
+  const notifications = message.params.notifications ?? {};
+  const _meta = { "io.modelcontextprotocol/subscriptionId": message.id };
+  told({ jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged", params: { notifications, _meta } });
+  const listener = (kind) =>
+    notifications[`${kind}ListChanged`] && told({ jsonrpc: "2.0", method: `notifications/${kind}/list_changed`, params: { _meta } });
+  listening.add(listener);
+  response.on("close", () => listening.delete(listener));
 }
 
 function legacy(response, message, headers) {

@@ -184,7 +184,12 @@ impl Client {
 
     /// Starts it and speaks the newer way, without a handshake.
     pub(crate) fn open_modern(folder: &Folder) -> Self {
-        Self { modern: true, ..Self::start(folder) }
+        Self::start(folder).modern()
+    }
+
+    /// The same client, of the newer revision.
+    pub(crate) fn modern(self) -> Self {
+        Self { modern: true, ..self }
     }
 
     pub(crate) fn send(&mut self, message: &Value) {

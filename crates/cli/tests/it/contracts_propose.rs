@@ -49,6 +49,24 @@ fn each_tool_is_a_line_for_scripts_and_the_input_may_be_a_pipe() {
 }
 
 #[test]
+fn the_tools_of_a_server_are_judged_together() {
+    let tool = |suite: &str, name: &str| {
+        let input = json!({ "properties": { "file": { "type": "string" } } });
+        json!({ "name": name, "suite": suite, "inputSchema": input })
+    };
+    let list =
+        [tool("disk", "rename_file"), tool("drive", "rename_file"), tool("drive", "share_file")];
+    let run = weaver_with(&["contracts", "propose", "-", "--json"], &json!(list).to_string());
+    let world = |id: &str| {
+        let lines = run.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let of = lines.into_iter().find(|line| line["capability"] == id);
+        of.unwrap()["effects"]["world"].clone()
+    };
+    assert_eq!(world("disk.rename_file"), "closed", "{run:?}");
+    assert_eq!(world("drive.rename_file"), "open", "{run:?}");
+}
+
+#[test]
 fn terms_are_written_once_and_never_over_others() {
     let folder = Folder::new();
     folder.write("tools.json", &tools().to_string());

@@ -1,5 +1,7 @@
 //! Calls that take long go on as tasks (the extension to 2026-07-28).
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 use weaver_types::ApprovalRequestId;
 
@@ -122,6 +124,29 @@ fn a_task_shows_its_questions_and_takes_the_answers() {
     let text = ended["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("accept"), "{text}");
     client.finish();
+}
+
+#[test]
+fn the_call_of_a_task_that_a_killed_daemon_had_may_have_run() {
+    let folder = approvals::held("");
+    let mut client = Client::shim(&folder, &[]).modern();
+    client.capabilities = json!({ "extensions": { EXTENSION: {} } });
+    let task = begin(&mut client, call("good.send", &approvals::message("hello")));
+    let daemon = folder.weaver(&["status", "--json"]).json()["pid"].to_string();
+    assert!(Command::new("kill").args(["-9", &daemon]).status().unwrap().success());
+    let mut get = |task: &Value| {
+        let error = client.request("tasks/get", json!({ "taskId": task }))["error"].clone();
+        assert_eq!(error["code"], -32602, "{error}");
+        error
+    };
+    let lost = get(&task["taskId"]);
+    assert_eq!(lost["data"]["reason"], "outcome_unknown", "{lost}");
+    let message = lost["message"].as_str().unwrap();
+    assert!(message.contains("outcome_unknown") && message.contains("may have run"), "{message}");
+    let never = get(&json!("task_of_another"));
+    assert!(never["data"].is_null() && !never.to_string().contains("may have run"), "{never}");
+    client.finish();
+    folder.weaver(&["stop"]);
 }
 
 #[test]

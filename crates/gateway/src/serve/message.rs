@@ -62,7 +62,7 @@ pub(crate) fn ended_run_error(result: &Value) -> RpcError {
     RpcError::new(code::REFUSED, problem)
 }
 
-fn outcome_unknown_body() -> Value {
+pub(super) fn outcome_unknown_body() -> Value {
     json!({ "verdict": "deny", "reason": "outcome_unknown", "message": OUTCOME_UNKNOWN })
 }
 

@@ -15,7 +15,7 @@ use tokio::sync::mpsc::WeakSender;
 use weaver_types::{OsRandom, RunId, random_text};
 
 use super::era::Era;
-use super::message::{self, Request, RpcError, code, excerpt};
+use super::message::{self, Request, RpcError, code, excerpt, outcome_unknown_body};
 use super::task::{Task, TaskContext};
 
 /// The name of the extension to 2026-07-28.
@@ -30,6 +30,9 @@ const MAX_RESULT_BYTES: usize = 32 * 1024 * 1024;
 /// The default and the longest lifetime of a task, counted from its beginning.
 const DEFAULT_LIFETIME: Duration = Duration::from_secs(60 * 60);
 const MAX_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+/// The ids of tasks: this, and so many random bytes in hexadecimal.
+const ID_PREFIX: &str = "task_";
+const ID_BYTES: usize = 16;
 /// The most tasks on one page of a list.
 const PAGE_SIZE: usize = 100;
 
@@ -57,8 +60,23 @@ pub(crate) fn prepare(context: TaskContext<'_>) -> Result<Arc<Task>, RpcError> {
     new_task(Era::Modern, context, DEFAULT_LIFETIME)
 }
 
+/// The error where no task has this id. One of ours had a call, and has expired or was lost.
+fn unknown_task_error(id: &str) -> RpcError {
+    let problem = format!("task `{}` does not exist", excerpt(id));
+    let digits = id.strip_prefix(ID_PREFIX).filter(|digits| digits.len() == 2 * ID_BYTES);
+    let is_ours = digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    if !is_ours {
+        return RpcError::new(code::INVALID_PARAMS, problem);
+    }
+    let problem = format!(
+        "outcome_unknown: {problem}; it has expired, or the gateway ended meanwhile. Its call may \
+         have run. Look at its effect before you repeat it."
+    );
+    RpcError::new(code::INVALID_PARAMS, problem).with_data(outcome_unknown_body())
+}
+
 fn new_task(era: Era, context: TaskContext<'_>, lifetime: Duration) -> Result<Arc<Task>, RpcError> {
-    let id = random_text("task_", 16, &OsRandom)
+    let id = random_text(ID_PREFIX, ID_BYTES, &OsRandom)
         .map_err(|error| RpcError::new(code::INTERNAL, error.to_string()))?;
     Ok(Arc::new(Task::begin(id, era, context, lifetime)))
 }
@@ -181,9 +199,7 @@ impl Tasks {
         let mut table = self.lock();
         table.evict_for(0);
         let task = table.by_number.values().find(|task| task.id() == id);
-        task.cloned().ok_or_else(|| {
-            invalid(format!("task `{}` does not exist; it may have expired", excerpt(id)))
-        })
+        task.cloned().ok_or_else(|| unknown_task_error(id))
     }
 
     fn list(&self, params: &Map<String, Value>) -> Result<Value, RpcError> {

@@ -77,6 +77,11 @@ impl Trust {
         Ok(Self { folder: folder.join("policy"), root: root.to_owned() })
     }
 
+    #[cfg(test)]
+    pub fn empty() -> Self {
+        Self { folder: PathBuf::new(), root: String::new() }
+    }
+
     /// The folder of the documents.
     pub fn folder(&self) -> &Path {
         &self.folder

@@ -3,6 +3,9 @@
 use super::plan::{Mode, Plan};
 use crate::counterparts::trust::Trust;
 
+/// How long a held call of a client that knows tasks waits, in milliseconds: nobody answers.
+const TASK_WAIT_MS: i64 = 2_000;
+
 /// How the server is reached.
 pub enum Upstream<'a> {
     Command { words: &'a [String], env: &'a [(String, String)] },
@@ -29,14 +32,17 @@ impl Upstream<'_> {
 
 /// The text of `weaver.toml`; with a port, the gateway also listens for HTTP.
 pub fn config_text(trust: &Trust, plan: &Plan, server: &Upstream<'_>, port: Option<u16>) -> String {
-    let gateway = match plan.mode {
-        Mode::Gateway => table([("mode", "gateway".into())]),
-        Mode::Proxy => table([("mode", "proxy".into()), ("unprefixed", true.into())]),
+    let mut gateway = match plan.mode {
+        Mode::Gateway => pairs([("mode", "gateway".into())]),
+        Mode::Proxy => pairs([("mode", "proxy".into()), ("unprefixed", true.into())]),
     };
+    if plan.client.knows_tasks() {
+        gateway.insert("approval_timeout_ms".to_owned(), TASK_WAIT_MS.into());
+    }
     let mut config = toml::Table::from_iter([
         ("principal".to_owned(), table([("id", "interop".into())])),
         ("trust".to_owned(), trust.section().into()),
-        ("gateway".to_owned(), gateway),
+        ("gateway".to_owned(), gateway.into()),
         ("mcpServers".to_owned(), table([(plan.server.name, server.section().into())])),
     ]);
     if let Some(port) = port {
@@ -46,6 +52,33 @@ pub fn config_text(trust: &Trust, plan: &Plan, server: &Upstream<'_>, port: Opti
     config.to_string()
 }
 
-fn table<const N: usize>(pairs: [(&str, toml::Value); N]) -> toml::Value {
-    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<toml::Table>().into()
+fn table<const N: usize>(members: [(&str, toml::Value); N]) -> toml::Value {
+    pairs(members).into()
+}
+
+fn pairs<const N: usize>(members: [(&str, toml::Value); N]) -> toml::Table {
+    members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::{self, Era, Tool};
+    use super::*;
+    use crate::counterparts::pins::Pins;
+
+    #[test]
+    fn no_held_call_waits_for_an_answer_that_nobody_gives() {
+        let mut limited = 0;
+        for plan in plan::all_plans(&Pins::empty()) {
+            let text = config_text(&Trust::empty(), &plan, &Upstream::Url("http://x"), None);
+            let config: toml::Table = text.parse().unwrap();
+            let wait =
+                config["gateway"].get("approval_timeout_ms").and_then(toml::Value::as_integer);
+            // The others get their hold at once.
+            let is_task = plan.client.tool == Tool::Inspector && plan.client.era == Era::Modern;
+            assert_eq!(wait.is_some_and(|ms| ms < 10_000), is_task, "{}", plan.folder());
+            limited += u32::from(is_task);
+        }
+        assert!(limited > 0);
+    }
 }

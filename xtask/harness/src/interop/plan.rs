@@ -149,6 +149,13 @@ impl Tool {
     }
 }
 
+impl Client {
+    /// Whether it knows tasks, so that a held call of it waits until somebody answers.
+    pub fn knows_tasks(self) -> bool {
+        self.tool == Tool::Inspector && self.era == Era::Modern
+    }
+}
+
 impl Plan {
     /// The client's transport; a server is reached over HTTP only with an HTTP client.
     pub fn transport(&self) -> Transport {

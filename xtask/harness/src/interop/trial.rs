@@ -116,7 +116,10 @@ impl<'a> Trial<'a> {
             }
             "hold" => {
                 let held = self.plan.server.held.as_ref().context("nothing to hold")?;
-                self.expect_refused(held, "hold", "approval_required")
+                // Where the call was a task, the wait for an answer has ended.
+                let waited = self.plan.client.knows_tasks();
+                let reason = if waited { "approval_timeout" } else { "approval_required" };
+                self.expect_refused(held, "hold", reason)
             }
             "era" => self.eras(),
             "log" => self.log(),

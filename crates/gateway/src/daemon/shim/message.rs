@@ -72,6 +72,11 @@ fn canonical_id(id: &RawValue) -> Option<String> {
     (id.is_string() || id.is_i64() || id.is_u64()).then(|| id.to_string())
 }
 
+/// True for a request about a task.
+pub(super) fn is_about_task(method: &str) -> bool {
+    method.starts_with("tasks/")
+}
+
 /// True for a request that may be sent again if it is unknown whether it arrived.
 pub(super) fn is_repeatable(method: &str) -> bool {
     // An unknown method may have effects.
@@ -88,6 +93,9 @@ pub(super) fn is_repeatable(method: &str) -> bool {
             | "logging/setLevel"
             | "resources/subscribe"
             | "resources/unsubscribe"
+            | "tasks/get"
+            | "tasks/list"
+            | "tasks/result"
     )
 }
 
@@ -99,7 +107,17 @@ pub(super) fn outcome_unknown_answer(id: &str) -> Vec<u8> {
 
 /// The error answer to a request while no daemon is available.
 pub(super) fn unavailable_answer(id: &str, code: &str, problem: &str) -> Vec<u8> {
-    let message = format!("Weaver cannot serve: {problem}. No tool was called.");
+    refusal(id, code, &format!("{problem}. No tool was called."))
+}
+
+/// The same for a request about a task that ended with its daemon.
+pub(super) fn task_unavailable_answer(id: &str, code: &str, problem: &str) -> Vec<u8> {
+    let unknown = "outcome_unknown: the call of the task may have run";
+    refusal(id, code, &format!("{problem}. {unknown}."))
+}
+
+fn refusal(id: &str, code: &str, problem: &str) -> Vec<u8> {
+    let message = format!("Weaver cannot serve: {problem}");
     let error = json!({ "code": code::INTERNAL, "message": message, "data": { "code": code } });
     line(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}"))
 }

@@ -89,6 +89,8 @@ enum OpenRequest {
     Resendable(Vec<u8>),
     /// It may have run: the client is told so.
     Call,
+    /// It may change a task that ended with the daemon, and whose call may have run.
+    AboutTask,
     /// It is answered with an error.
     NotResendable,
 }
@@ -264,11 +266,20 @@ impl Session {
 }
 
 impl OpenRequest {
+    fn is_about_task(&self) -> bool {
+        match self {
+            Self::Resendable(line) => Envelope::parse(line)
+                .is_some_and(|sent| sent.method().is_some_and(message::is_about_task)),
+            Self::AboutTask => true,
+            Self::Call | Self::NotResendable => false,
+        }
+    }
+
     /// How many bytes of it are kept.
     fn resend_bytes(&self) -> usize {
         match self {
             Self::Resendable(line) => line.len(),
-            Self::Call | Self::NotResendable => 0,
+            Self::Call | Self::AboutTask | Self::NotResendable => 0,
         }
     }
 }
@@ -298,6 +309,7 @@ impl State {
             {
                 OpenRequest::Resendable(line.to_vec())
             }
+            method if message::is_about_task(method) => OpenRequest::AboutTask,
             _ => OpenRequest::NotResendable,
         };
         self.open.insert(id, request);
@@ -321,8 +333,11 @@ impl State {
     /// Answers the requests that cannot be sent again.
     fn answer_unresendable(&mut self) {
         self.answer_lost_calls();
-        for (id, _) in self.take_open(|request| matches!(request, OpenRequest::NotResendable)) {
-            self.write_to_client(&message::unavailable_answer(&id, "daemon.ended", ENDED_MESSAGE));
+        let unresendable = |request: &OpenRequest| {
+            matches!(request, OpenRequest::AboutTask | OpenRequest::NotResendable)
+        };
+        for (id, request) in self.take_open(unresendable) {
+            self.refuse(&id, &request, "daemon.ended", ENDED_MESSAGE);
         }
     }
 
@@ -373,9 +388,19 @@ impl State {
             DaemonLink::Unavailable { code, problem, .. } => (code.clone(), problem.clone()),
             _ => (DaemonError::NotRunning.code().to_owned(), DaemonError::NotRunning.to_string()),
         };
-        for id in std::mem::take(&mut self.open).into_keys() {
-            self.write_to_client(&message::unavailable_answer(&id, &code, &problem));
+        for (id, request) in std::mem::take(&mut self.open) {
+            self.refuse(&id, &request, &code, &problem);
         }
+    }
+
+    /// Answers a request with the reason why no daemon answers it.
+    fn refuse(&mut self, id: &str, request: &OpenRequest, code: &str, problem: &str) {
+        let answer = if request.is_about_task() {
+            message::task_unavailable_answer(id, code, problem)
+        } else {
+            message::unavailable_answer(id, code, problem)
+        };
+        self.write_to_client(&answer);
     }
 
     /// Writes a line to the client.

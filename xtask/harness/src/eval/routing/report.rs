@@ -85,7 +85,8 @@ fn write_row(out: &mut String, words: [&str; 3], figures: &Value, beside: &Value
 }
 
 fn figure_text(value: &Value) -> String {
-    value.as_f64().map_or_else(|| "-".to_owned(), |figure| format!("{figure:.1}"))
+    // The sum of no numbers is -0.0.
+    value.as_f64().map_or_else(|| "-".to_owned(), |figure| format!("{:.1}", figure + 0.0))
 }
 
 /// Runs with queries or tools that differ from the files of a set.
@@ -208,6 +209,12 @@ mod tests {
         assert!(lines[3].contains("left out") && lines[4].contains("3 of the tools"), "{table}");
         assert!(lines[5].starts_with("macro of 1"), "{table}");
         assert!(lines[6].contains("71.1") && lines[7].contains("74.0"), "{table}");
+    }
+
+    #[test]
+    fn a_share_of_nothing_is_zero() {
+        let none: f64 = std::iter::empty::<f64>().sum();
+        assert_eq!(figure_text(&json!(none)), "0.0");
     }
 
     #[test]

@@ -107,6 +107,32 @@ fn a_call_that_a_stopped_daemon_left_unanswered_may_have_run() {
 }
 
 #[test]
+fn a_lost_task_is_asked_about_again_and_nobody_is_told_that_its_call_did_not_run() {
+    let (reads, changes) =
+        (["tasks/get", "tasks/list", "tasks/result"], ["tasks/cancel", "tasks/update"]);
+    let shim = Shim::connected();
+    for (id, method) in reads.into_iter().chain(changes).enumerate() {
+        shim.client_sends(&request(&id.to_string(), method));
+    }
+    shim.sent_to_next_daemon();
+    shim.session.connection_ended();
+    assert_eq!(shim.client_lines().len(), changes.len());
+    let again = shim.sent_to_next_daemon();
+    assert!(reads.iter().all(|method| again.contains(method)), "{again}");
+    shim.daemon_sends(&format!(
+        r#"{{"method":"{DRAINING_METHOD}","params":{{"then":"stopped"}}}}"#
+    ));
+    shim.session.connection_ended();
+    let answers = shim.client_lines();
+    assert_eq!(answers.len(), reads.len() + changes.len(), "{answers:?}");
+    for answer in answers {
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains("may have run"), "{answer}");
+        assert!(!message.contains("No tool was called"), "{answer}");
+    }
+}
+
+#[test]
 fn a_cancelled_request_is_neither_answered_nor_sent_again() {
     let shim = Shim::connected();
     for (id, cancelled) in [("1", "1"), (r#""a\/b""#, r#""a/b""#)] {
