@@ -81,7 +81,7 @@ async fn wait_for_servers(client: &Client, capability: Option<&Value>) {
     let is_known =
         named.and_then(|id| CapabilityId::parse(id).ok()).is_some_and(|id| client.is_visible(&id));
     if !is_known {
-        server.wait_for_first_attempt(CALL_START_WAIT).await;
+        server.start_now(CALL_START_WAIT).await;
     }
     if server.is_first_attempt_done() {
         server.poll_now().await;
