@@ -7,7 +7,7 @@ use weaver_gateway::setup::PolicyRevision;
 use weaver_policy::{PolicySet, Rule, TrustedDestination};
 use weaver_policy_analysis::history::{CallHistory, RecordedCall};
 use weaver_policy_analysis::replay::{self, DraftReplay};
-use weaver_policy_analysis::suggest::{self, AllowProposal, AllowScope};
+use weaver_policy_analysis::suggest::{self, AllowProposal, AllowScope, NotAllowable};
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock, Timestamp, Verdict};
 
@@ -31,8 +31,8 @@ pub(super) fn run(args: &Allow) -> Result<Exit, Failure> {
     let history = history::read_ledger(&revision.config().store_path, args.since, now)?;
     let call = history.find(&args.call).ok_or_else(|| unknown_call(args))?;
     let proposal = suggest::propose_allow_rules(revision.policy(), call).map_err(|error| {
-        Failure::new(Exit::Failed, "allow.no_rule", error)
-            .with_next_step(format!("`weaver trace why {}` tells all that was said of it", call.id))
+        let next = next_step(&error, call.id.as_str(), call.capability.as_str());
+        Failure::new(Exit::Failed, "allow.no_rule", error).with_next_step(next)
     })?;
     if let Some(destination) = &proposal.destination {
         return trust_destination(args, &revision, call, destination);
@@ -59,6 +59,19 @@ pub(super) fn run(args: &Allow) -> Result<Exit, Failure> {
     let Some(chosen) = choose_candidate(args, &candidates)? else { return Ok(Exit::Ok) };
     let version = args.sign.sign(&revision, &chosen.policy_text, now)?;
     signing::print_signed(&revision, version, args.output.format())
+}
+
+/// What to do where no rule would allow a call. What information flow holds depends on what the
+/// contract says of the tool.
+fn next_step(error: &NotAllowable, call: &str, capability: &str) -> String {
+    let why = format!("`weaver trace why {call}` tells all that was said of it");
+    match error {
+        NotAllowable::Tainted | NotAllowable::TaintedEffects => format!(
+            "if the tool only reads on this machine, say so: `weaver review --set {capability}=reads` \
+             (or `writes`); {why}"
+        ),
+        _ => why,
+    }
 }
 
 fn unknown_call(args: &Allow) -> Failure {
@@ -282,6 +295,16 @@ fn suggest_standing_approval(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_information_flow_holds_may_be_a_matter_of_the_contract() {
+        for held in [NotAllowable::Tainted, NotAllowable::TaintedEffects] {
+            let next = next_step(&held, "call_1", "pdf.read");
+            assert!(next.contains("`weaver review --set pdf.read=reads`"), "{next}");
+        }
+        let next = next_step(&NotAllowable::NotStopped, "call_1", "pdf.read");
+        assert_eq!(next, "`weaver trace why call_1` tells all that was said of it");
+    }
 
     #[test]
     fn an_answer_is_the_number_of_a_rule() {

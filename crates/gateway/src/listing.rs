@@ -10,7 +10,7 @@ use serde_json::Value;
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Upstream;
 use weaver_policy::PolicySet;
-use weaver_policy_analysis::propose::{self, ContractProposal, ServerReach, ToolDescription};
+use weaver_policy_analysis::propose::{self, ContractProposal, ServerTraits, ToolDescription};
 use weaver_types::{Capability, Clock as _, SystemClock, UpstreamName};
 
 use crate::config::{self, Config, SignatureChecks, UpstreamSettings};
@@ -35,8 +35,8 @@ pub struct ListedFeature {
     pub definition: Value,
     /// The proposed capability, or why there can be none.
     pub capability: Result<Capability, ProposalError>,
-    /// How far its server reaches, by all of its tools.
-    pub server: ServerReach,
+    /// What all tools of its server show together.
+    pub server: ServerTraits,
 }
 
 impl ListedFeature {
@@ -151,7 +151,7 @@ async fn list_features(config: &UpstreamSettings, upstream: &Upstream) -> Listin
         }
         let instructions = connection.server().instructions();
         let features = serve::ServerFeatures::fetch(&connection).await;
-        let server = ServerReach::of(tools.iter().map(|tool| tool.value()));
+        let server = ServerTraits::of(tools.iter().map(|tool| tool.value()));
         let listed = tools.iter().map(|tool| ListedFeature {
             kind: FeatureKind::Tool,
             definition: tool.value().clone(),

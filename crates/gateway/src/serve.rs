@@ -99,6 +99,7 @@ mod server_feature;
 mod server_requests;
 #[cfg(target_os = "linux")]
 mod standard_streams;
+mod start_queue;
 mod stored_listing;
 mod stream_session;
 mod subscriptions;

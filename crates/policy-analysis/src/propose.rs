@@ -25,6 +25,7 @@ mod receiver_reads;
 mod records;
 mod server_features;
 mod server_reach;
+mod server_traits;
 mod sharing;
 mod tool_text;
 mod verb;
@@ -46,6 +47,7 @@ pub use local_write::{LocalRead, LocalWrite, local_read, local_write, sensitive_
 pub use option_injection::option_injection_match;
 pub use server_features::{propose_completion, propose_prompt, propose_resource_reading};
 pub use server_reach::ServerReach;
+pub use server_traits::ServerTraits;
 use tool_text::ToolText;
 
 /// What a tool says about itself.
@@ -92,10 +94,12 @@ impl<'a> ToolDescription<'a> {
         self.server == ServerReach::Documents
     }
 
-    /// The same tool of a server that reaches so far.
+    /// The same tool of a server whose tools show this together.
     #[must_use]
-    pub fn with_server(self, server: ServerReach) -> Self {
-        Self { server, ..self }
+    pub fn with_server(self, server: impl Into<ServerTraits>) -> Self {
+        let ServerTraits { reach, repeats_default_hints } = server.into();
+        let hints = if repeats_default_hints { ToolHints::default() } else { self.hints };
+        Self { server: reach, hints, ..self }
     }
 }
 
@@ -171,10 +175,15 @@ pub fn propose(tool: &ToolDescription<'_>) -> ContractProposal {
         reasons.insert("critical_arguments", critical.why);
     }
     let sends_to = records::propose_sends_to(&text, tool.input, effects, counted);
+    let asks = records::propose_read_addresses(&text, tool.input, effects, counted);
     if !sends_to.is_empty() {
         let why = "a call that names nobody there tells nobody".to_owned();
         reasons.insert("sends_to", why);
+    } else if !asks.is_empty() {
+        let why = "a call without an address there reads a file of this machine".to_owned();
+        reasons.insert("sends_to", why);
     }
+    let sends_to = &sends_to | &asks;
     let records = records::propose_records(&text, tool.output, effects);
     if records.is_some() {
         let why = "its schema shows them; check that nobody who fills a record chooses its id";

@@ -8,7 +8,7 @@ use serde_json::Value;
 use weaver_gateway::config::{self, OWN_TOOLS_NAMESPACE};
 use weaver_gateway::listing::ListedFeature;
 use weaver_gateway::serve::{self, FeatureKind};
-use weaver_policy_analysis::propose::{self, ContractProposal, ServerReach, ToolDescription};
+use weaver_policy_analysis::propose::{self, ContractProposal, ServerTraits, ToolDescription};
 use weaver_text::escape;
 use weaver_types::CapabilityId;
 
@@ -69,9 +69,9 @@ fn from_list(args: &Propose, list: &Path) -> Result<Proposals, Failure> {
         servers.entry(server.to_owned()).or_default().push((id, tool));
     }
     for tools in servers.values() {
-        let reach = ServerReach::of(tools.iter().map(|(_, tool)| tool));
+        let server = ServerTraits::of(tools.iter().map(|(_, tool)| tool));
         for (id, tool) in tools {
-            let tool = ToolDescription::from_json(tool).with_server(reach);
+            let tool = ToolDescription::from_json(tool).with_server(server);
             proposals.insert(id.clone(), propose::propose(&tool));
         }
     }
@@ -101,7 +101,7 @@ fn from_servers(args: &Propose) -> Result<Proposals, Failure> {
     }
     let own = args.server.is_empty() || args.server.iter().any(|name| name == OWN_TOOLS_NAMESPACE);
     let definitions: Vec<Value> = config.tools.iter().map(|tool| tool.definition()).collect();
-    let server = ServerReach::of(&definitions);
+    let server = ServerTraits::of(&definitions);
     for tool in config.tools.iter().filter(|_| own) {
         let capability = serve::propose_own_tool(tool);
         let kind = FeatureKind::Tool;

@@ -95,11 +95,12 @@ impl Report<'_> {
             format!(" --config {}", shell_path(&config.file))
         };
         let away = selection.skipped.iter().filter(|one| one.reason.starts_with(DID_NOT_START));
+        let more_time = more_time(away.clone().map(|one| one.reason.as_str()));
         let away: Vec<&str> = away.map(|one| one.origin.name.as_str()).collect();
         if !away.is_empty() {
             out.push_str(&format!(
                 "\n{}: {} did not start and stayed with the clients; once they do, take them in with\n  \
-                 weaver update --timeout 300\n",
+                 weaver update{more_time}\n",
                 output::bold("left out"),
                 weaver_text::escape::line(&away.join(", "))
             ));
@@ -110,6 +111,13 @@ impl Report<'_> {
         ));
         out
     }
+}
+
+/// The option with which servers that had these problems are tried again: more time helps only those
+/// that gave no answer.
+pub(super) fn more_time<'p>(mut problems: impl Iterator<Item = &'p str>) -> &'static str {
+    let is_slow = problems.any(|problem| problem.contains("no answer within"));
+    if is_slow { " --timeout 300" } else { "" }
 }
 
 /// Prints as JSON what would be set up.
@@ -150,4 +158,17 @@ fn review_value(review: &Review, selection: &Selection) -> Value {
     let secrets: Vec<&str> = selection.secrets.iter().map(|one| one.variable.as_str()).collect();
     json!({ "posture": review.posture().as_str(), "servers": servers, "left_out": left,
         "tools": tools, "secrets": secrets, "secrets_in": selection.secret_location.as_str() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::more_time;
+
+    #[test]
+    fn more_time_is_for_servers_that_gave_no_answer() {
+        let option = |problems: &[&'static str]| more_time(problems.iter().copied());
+        assert_eq!(option(&["it did not start: `npx` ended (exit status: 1)"]), "");
+        let slow = "it did not start: no answer within 60 seconds";
+        assert_eq!(option(&["it did not start: no such program", slow]), " --timeout 300");
+    }
 }

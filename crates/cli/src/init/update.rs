@@ -262,8 +262,10 @@ impl UpdateReport<'_> {
         if names.is_empty() {
             return String::new();
         }
+        let more_time =
+            report::more_time(self.changes.unreachable.values().map(|why| why.as_str()));
         format!(
-            "{}: {} did not answer; once they do: weaver update {} --timeout 300\n",
+            "{}: {} did not answer; once they do: weaver update {}{more_time}\n",
             output::bold("left out"),
             escape::line(&names.join(", ")),
             escape::line(&names.join(" "))

@@ -76,6 +76,9 @@ fn words_that_speak_to_a_model_wait_for_the_operator() {
     }
     assert!(text.contains("11 tools of server `pull` wait for the operator"), "{text}");
     assert!(!text.contains("sidenote"), "{text}");
+    let (_, found) = client.call("tool_browse", json!({ "query": "say a text" }));
+    let found = found["text"].as_str().unwrap();
+    assert!(found.contains("pull.echo") && !found.contains("wait for the operator"), "{found}");
     assert_eq!(reason(&mut client, "pull.echo"), None);
     client.finish();
     let run = contracts(&folder, &["list"]);

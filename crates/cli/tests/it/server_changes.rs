@@ -116,6 +116,45 @@ fn a_server_that_a_change_does_not_concern_keeps_its_process_and_what_it_remembe
     folder.weaver(&["stop"]);
 }
 
+/// What the server `s` lists, from now on.
+fn list(folder: &Folder, description: &str) {
+    let schema = json!({ "type": "object", "properties": { "text": { "type": "string" } } });
+    let tool = json!({ "name": "echo", "description": description, "inputSchema": schema });
+    folder.write("files/mark", &json!([tool]).to_string());
+}
+
+#[test]
+fn of_a_server_that_is_started_anew_it_is_known_what_was_approved() {
+    let folder = folder(&[("s", "told")], "[gateway]\nmode = \"proxy\"", "");
+    list(&folder, "Says the text again.");
+    let run = folder.weaver(&["contracts", "approve", "s", "echo"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    folder.sign("contracts");
+    let mut client = Client::shim(&folder, &[]).shaken();
+    let has_echo = |client: &mut Client| client.tools().iter().any(|one| one["name"] == "s__echo");
+    assert!(has_echo(&mut client));
+    // Its entry changes, and so does what it lists, which it takes a while to do.
+    folder.write("files/mark.wait", "");
+    list(&folder, "Says the text again, twice.");
+    change(&folder, "s");
+    until("it starts anew", || {
+        let status = folder.weaver(&["status", "--json"]);
+        status.json()["servers"]["s"]["state"] != "ready"
+    });
+    until("its approved tool is listed meanwhile", || has_echo(&mut client));
+    fs::remove_file(folder.path("files/mark.wait")).unwrap();
+    let (failed, body) = client.call("s__echo", json!({ "text": "x" }));
+    assert!(failed && body.to_string().contains("description changed"), "{body}");
+    let run = folder.weaver(&["contracts", "diff", "s.echo"]);
+    for part in
+        ["- description: Says the text again.\n", "+ description: Says the text again, twice."]
+    {
+        assert!(run.code == 1 && run.out.contains(part), "{run:?}");
+    }
+    client.finish();
+    folder.weaver(&["stop"]);
+}
+
 #[test]
 fn a_server_that_is_no_longer_configured_ends_with_all_its_processes() {
     let folder = remembering();

@@ -463,7 +463,7 @@ fn an_update_of_named_servers_starts_no_others_and_says_what_was_left_out() {
     assert!(!named.err.contains("mute did not") && !named.err.contains("away: notes"), "{named:?}");
     let end = named.out.lines().last().unwrap();
     assert!(end.contains("dead did not answer"), "{named:?}");
-    assert!(end.contains("weaver update dead --timeout 300"), "{named:?}");
+    assert!(end.ends_with("weaver update dead"), "it ended at once: {named:?}");
     let config = gateway.home.read(".config/weaver/weaver.toml");
     assert!(config.contains("[mcpServers.good]") && !config.contains("mute"), "{config}");
     gateway.list(&[tool("get_note", "Gets a note."), tool("get_tag", "Gets a tag.")]);

@@ -81,7 +81,7 @@ async fn wait_for_servers(client: &Client, capability: Option<&Value>) {
     let is_known =
         named.and_then(|id| CapabilityId::parse(id).ok()).is_some_and(|id| client.is_visible(&id));
     if !is_known {
-        server.wait_for_first_attempt(CALL_START_WAIT).await;
+        server.start_now(CALL_START_WAIT).await;
     }
     if server.is_first_attempt_done() {
         server.poll_now().await;
@@ -186,7 +186,9 @@ fn footer(client: &Client, query: &str, tool_count: usize, shown: PagePosition) 
         let problem = weaver_text::escape::shorten(&problem, MAX_PROBLEM_CHARS);
         out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
     }
-    for ((server, reason), tool_count) in client.tools_awaiting_approval() {
+    // A search is about other tools; the list of all says once what is not in it.
+    let awaiting = (query.trim().is_empty() && page == 1).then(|| client.tools_awaiting_approval());
+    for ((server, reason), tool_count) in awaiting.into_iter().flatten() {
         let waiting = match tool_count {
             1 => format!("1 tool of server `{server}` waits"),
             _ => format!("{tool_count} tools of server `{server}` wait"),

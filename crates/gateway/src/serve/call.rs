@@ -314,7 +314,7 @@ async fn unavailable_reason_of(
     // Tools may be visible a moment before their server is ready: a first call waits as a list
     // does.
     if !is_visible || server.unavailability().is_some() {
-        server.wait_for_first_attempt(CALL_START_WAIT).await;
+        server.start_now(CALL_START_WAIT).await;
     }
     // The server may have come back, or may be a different program from the one that was listed.
     if let Err(error) = server.ensure_current().await {

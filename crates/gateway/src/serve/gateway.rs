@@ -194,6 +194,15 @@ impl Gateway {
         tokio::spawn(async move { server.run(gateway.listing_context()).await });
     }
 
+    /// Lists what is known of the tools of a server that is about to start in a running gateway.
+    pub(crate) fn restore_tools(&self, server: &ManagedServer) {
+        server.restore(&self.kernel, &self.tenant);
+        if server.has_restored_tools() {
+            self.rebuild_snapshot();
+            self.announce_tool_list_change();
+        }
+    }
+
     /// Rebuilds what spans all servers, after some have gone.
     pub(crate) fn servers_changed(&self) {
         self.rebuild_snapshot();

@@ -38,6 +38,7 @@ use super::pending_relays::PendingRelays;
 use super::runs::Runs;
 use super::server_events::{InstanceRef, ServerEvents};
 use super::server_feature::ServerFeatures;
+use super::start_queue::StartQueue;
 use super::stored_listing::StoredListing;
 use super::upstream_config::{upstream_config, wants_login};
 use crate::config::{self, Config, InstanceSharing, TransportSettings};
@@ -86,6 +87,10 @@ pub(crate) struct ManagedServer {
     log_level: tokio::sync::Mutex<Option<LogLevel>>,
     /// Counts finished polls.
     polls: watch::Sender<u64>,
+    /// Where it waits for its start.
+    starts: StartQueue,
+    /// True once somebody waits for it, who asked for one of its tools.
+    is_needed: watch::Sender<bool>,
     /// True once the first attempt to connect has ended.
     first_attempt_done: watch::Sender<bool>,
     /// True once nobody waits for this server any more: the gateway ends, or the configuration has
@@ -103,6 +108,7 @@ pub(crate) struct ManagedServerContext<'a> {
     pub(crate) events: &'a ServerEvents,
     pub(crate) relays: &'a Arc<PendingRelays>,
     pub(crate) connected_clients: &'a ConnectedClients,
+    pub(crate) starts: &'a StartQueue,
 }
 
 #[derive(Default)]
@@ -130,6 +136,7 @@ impl ManagedServer {
             events,
             relays,
             connected_clients,
+            starts,
         } = shared;
         let with_redactor =
             |connection| UpstreamConfig { redactor: Some((*redactor).clone()), ..connection };
@@ -165,6 +172,8 @@ impl ManagedServer {
             subscriptions: tokio::sync::Mutex::default(),
             log_level: tokio::sync::Mutex::default(),
             polls: watch::Sender::new(0),
+            starts: (*starts).clone(),
+            is_needed: watch::Sender::new(false),
             first_attempt_done: watch::Sender::new(false),
             closing: watch::Sender::new(false),
             ended: CancellationToken::new(),
@@ -219,6 +228,13 @@ impl ManagedServer {
             _ = closing.wait_for(|closing| *closing) => {}
             () = tokio::time::sleep(limit.saturating_sub(self.started.elapsed())) => {}
         }
+    }
+
+    /// The same for somebody who asked for one of its tools: it starts before servers that nobody
+    /// waits for.
+    pub(crate) async fn start_now(&self, limit: Duration) {
+        self.is_needed.send_replace(true);
+        self.wait_for_first_attempt(limit).await;
     }
 
     /// Ends all waits for it.

@@ -194,7 +194,7 @@ async fn view_result(
     let capability = client.gateway.kernel.handle_capability(caller, &id, &other_runs);
     let server = capability.and_then(|id| client.gateway.upstreams.for_capability(id.as_str()));
     if let Some(server) = server {
-        server.wait_for_first_attempt(CALL_START_WAIT).await;
+        server.start_now(CALL_START_WAIT).await;
     }
     let invocation = client.gateway.kernel.expand_isolated(caller, &id, &query, &other_runs).await;
     Ok(render::reply_to_invocation(client, &CallOutcome::without_wait(invocation)))

@@ -238,7 +238,7 @@ pub(super) async fn find_tool(client: &Client, name: &str) -> Option<CapabilityI
     }
     // Only the server that the name speaks of is waited for.
     if let Some((_, server)) = guess_unlisted(client, name) {
-        server.wait_for_first_attempt(CALL_START_WAIT).await;
+        server.start_now(CALL_START_WAIT).await;
     }
     if let Some(id) = lookup() {
         return Some(id);

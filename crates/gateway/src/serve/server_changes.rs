@@ -95,6 +95,7 @@ fn change_server(
         }
         if let Some(server) = successor {
             server.sync_log_level().await;
+            changing.restore_tools(&server);
             changing.start_server(&server);
             server.sync_subscriptions(&BTreeSet::new()).await;
         }

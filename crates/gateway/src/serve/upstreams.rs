@@ -26,6 +26,7 @@ use super::pending_relays::PendingRelays;
 use super::roots_changes::RootsChanges;
 use super::server_events::{InstanceRef, LogMessage, ServerEvents};
 use super::server_feature::{FeatureKind, ServerFeatures};
+use super::start_queue::StartQueue;
 use super::target_client::TargetClient;
 use crate::config::Config;
 
@@ -45,6 +46,8 @@ pub(crate) struct Upstreams {
     servers: ArcSwap<ServerList>,
     redactor: Redactor,
     launcher: Launcher,
+    /// Where servers wait for their start.
+    starts: StartQueue,
     own_tools: BTreeMap<CapabilityId, Arc<ListedDefinition>>,
     /// True once the gateway shuts down, when nobody waits for a server any more.
     closing: AtomicBool,
@@ -74,6 +77,7 @@ impl Upstreams {
         let (connected_clients, relays) =
             (ConnectedClients::default(), Arc::<PendingRelays>::default());
         let events = ServerEvents::new(policy, &connected_clients);
+        let starts = StartQueue::for_this_machine();
         let context = ManagedServerContext {
             gateway_config: config,
             redactor,
@@ -81,6 +85,7 @@ impl Upstreams {
             events: &events,
             relays: &relays,
             connected_clients: &connected_clients,
+            starts: &starts,
         };
         let server = |upstream| Arc::new(ManagedServer::new(upstream, &context));
         let servers = config.upstreams.iter().map(server).collect();
@@ -99,6 +104,7 @@ impl Upstreams {
             servers: ArcSwap::from_pointee(servers),
             redactor: redactor.clone(),
             launcher: launcher.clone(),
+            starts,
             own_tools,
             closing: AtomicBool::new(false),
         }
@@ -124,6 +130,7 @@ impl Upstreams {
             events: &events,
             relays: &self.relays,
             connected_clients: &self.connected_clients,
+            starts: &self.starts,
         };
         let mut new = Vec::new();
         let mut server = |upstream| {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use weaver_policy::{DocumentSource, DocumentSources, PolicyQuery, PolicySet};
-use weaver_policy_analysis::propose::ServerReach;
+use weaver_policy_analysis::propose::ServerTraits;
 use weaver_types::formats::{ToolFormat, draft_from_tool};
 use weaver_types::signature::SigningKey;
 use weaver_types::{
@@ -40,7 +40,7 @@ fn listed(server: &str) -> (UpstreamName, Vec<ListedFeature>) {
             serde_json::from_str(&text).unwrap()
         }
     };
-    let reach = ServerReach::of(list["tools"].as_array().unwrap());
+    let reach = ServerTraits::of(list["tools"].as_array().unwrap());
     let tools = list["tools"].as_array().unwrap().iter().map(|tool| {
         let name = tool["name"].as_str().unwrap();
         let capability =
@@ -151,7 +151,7 @@ fn what_the_protocol_defines_is_not_judged_by_the_words_for_tools() {
         let definition = json!({ "name": "read", "description": words });
         let id = CapabilityId::parse(id).unwrap();
         let capability = draft_from_tool(ToolFormat::Mcp, id, &definition).build().unwrap();
-        let server = ServerReach::Unknown;
+        let server = ServerTraits::default();
         ListedFeature { kind, definition, capability: Ok(capability), server }
     });
     let servers = vec![(UpstreamName::parse("notes").unwrap(), listed.into())];

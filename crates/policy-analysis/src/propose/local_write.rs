@@ -187,7 +187,9 @@ pub fn local_read(tool: &ToolDescription<'_>) -> Option<LocalRead> {
     for switch in &switches {
         members.remove(switch.name);
     }
-    let mut proposal = propose(&ToolDescription { input: Some(&input), ..*tool });
+    // What it says of the open world is about the address.
+    let hints = ToolHints { open_world: None, ..tool.hints };
+    let mut proposal = propose(&ToolDescription { input: Some(&input), hints, ..*tool });
     if proposal.effects != Effects::READ_LOCAL || proposal.effective_sink() != SinkKind::None {
         return None;
     }

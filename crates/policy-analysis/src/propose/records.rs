@@ -7,6 +7,7 @@ use serde_json::Value;
 use weaver_policy::critical::{self, ArgumentRole};
 use weaver_types::{Effects, Impact, JsonPointer, RecordIdentity, SinkKind};
 
+use super::output;
 use super::sharing;
 use super::tool_text::{self, ToolText};
 
@@ -43,6 +44,50 @@ pub(super) fn propose_sends_to(
         return BTreeSet::new();
     }
     receivers.iter().filter_map(|name| tool_text::pointer(name)).collect()
+}
+
+/// The arguments without which a reader of files asks no address: `url` where it takes a `path` in
+/// its place, and the switch that says that the path is an address. Nothing else about it may be an
+/// address.
+pub(super) fn propose_read_addresses(
+    text: &ToolText,
+    schema: Option<&Value>,
+    effects: Effects,
+    sink: SinkKind,
+) -> BTreeSet<JsonPointer> {
+    let all = tool_text::all_arguments(schema);
+    let addresses: Vec<_> =
+        all.iter().filter(|one| one.says_address() || one.names_address()).collect();
+    let mut paths = all.iter().filter(|one| one.is_text() && critical::names_path(one.name));
+    let says_file = || text.sentences.iter().flatten().any(|word| tool_text::is_local_word(word));
+    let mut reads_files = || paths.any(|path| says_file() || path.describes_file());
+    if effects.impact != Impact::Read
+        || sink != SinkKind::ExternalSend
+        || addresses.iter().any(|one| one.listed_as_required)
+        || !reads_files()
+    {
+        return BTreeSet::new();
+    }
+    let mut rest = schema.cloned().unwrap_or_default();
+    addresses.iter().for_each(|one| remove_argument(&mut rest, one.name));
+    match output::egress_reason(text, Some(&rest), &[]) {
+        Some(_) => BTreeSet::new(),
+        None => addresses.iter().map(|one| one.at.clone()).collect(),
+    }
+}
+
+/// Removes the arguments of this name from a schema, at whatever depth.
+fn remove_argument(schema: &mut Value, name: &str) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(Value::Object(properties)) = members.get_mut("properties") {
+                properties.remove(name);
+            }
+            members.values_mut().for_each(|member| remove_argument(member, name));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| remove_argument(item, name)),
+        _ => {}
+    }
 }
 
 /// Whether an argument names people, or a folder that others may read.

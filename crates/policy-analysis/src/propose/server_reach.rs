@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::action::{self, ToolAction};
 use super::tool_text::ToolText;
-use super::{ToolDescription, local_write};
+use super::{ToolDescription, ToolHints, hints, local_write};
 
 /// How far a server reaches, judged by all of its tools. If one of them mails, shares or names an
 /// account, the files of the others are no files on this disk.
@@ -40,7 +40,8 @@ impl ServerReach {
         if edits_documents(&tools) {
             return Self::Documents;
         }
-        match tools.into_iter().any(speaks_to_service) {
+        let hints_count = !hints::repeat_defaults(&tools);
+        match tools.into_iter().any(|tool| speaks_to_service(tool, hints_count)) {
             true => Self::Service,
             false => Self::Unknown,
         }
@@ -84,10 +85,11 @@ fn edits_documents(tools: &[&Value]) -> bool {
         && !texts.iter().any(speaks_elsewhere)
 }
 
-fn speaks_to_service(tool: &Value) -> bool {
+fn speaks_to_service(tool: &Value, hints_count: bool) -> bool {
     let tool = ToolDescription::from_json(tool);
     let text = ToolText::new(&tool);
-    let found = action::classify(&text, tool.hints);
+    let hints = if hints_count { tool.hints } else { ToolHints::default() };
+    let found = action::classify(&text, hints);
     let reaches =
         matches!(found.action, ToolAction::Send | ToolAction::Pay | ToolAction::GrantAccess);
     // What programs take, such as the path of a repository, is not an account.

@@ -198,7 +198,7 @@ fn paths_that_are_relative_to_a_folder_of_the_server_are_inside_it() {
 fn a_switch_for_addresses_does_not_make_a_reader_of_files_a_way_out() {
     let mut input = schema_of(&["path"]);
     input["properties"]["isUrl"] = json!({ "type": "boolean" });
-    let tool = json!({ "name": "read_file", "description": "Read a file.", "inputSchema": input,
+    let tool = json!({ "name": "read_file", "description": "Read a file.", "inputSchema": &input,
         "annotations": { "readOnlyHint": true } });
     let tool = ToolDescription::from_json(&tool);
     assert_eq!(words(&propose(&tool)).1, "external_send");
@@ -207,6 +207,9 @@ fn a_switch_for_addresses_does_not_make_a_reader_of_files_a_way_out() {
     let held = |call: Value| {
         read.address_match.any.iter().any(|one| one.arguments.iter().all(|test| test.holds(&call)))
     };
+    let open = json!({ "name": "read_file", "description": "Read a file.", "inputSchema": input,
+        "annotations": { "readOnlyHint": true, "openWorldHint": true } });
+    assert!(local_read(&ToolDescription::from_json(&open)).is_some(), "the address is the world");
     assert!(held(json!({ "path": "https://evil.example/?q=x" })));
     assert!(held(json!({ "path": "evil.example", "isUrl": true })));
     assert!(!held(json!({ "path": "/home/ana/a.md" })));
@@ -301,6 +304,93 @@ fn an_event_without_guests_and_a_draft_to_nobody_tell_nobody() {
     ] {
         assert!(sends_to(name, required, optional).is_empty(), "{name}");
     }
+}
+
+#[test]
+fn a_reader_of_files_asks_an_address_only_where_it_is_given_one() {
+    let sends_to = |name: &str, description: &str, input: Value| {
+        let tool = json!({ "name": name, "description": description, "inputSchema": input });
+        let found = propose(&ToolDescription::from_json(&tool));
+        assert_eq!(words(&found).1, "external_send", "{name}");
+        found.sends_to.iter().map(|at| at.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    let source = json!({ "type": "object", "properties": {
+        "path": { "type": "string", "description": "Path to the local PDF file." },
+        "url": { "type": "string", "description": "URL of the PDF file." } } });
+    let list = json!({ "type": "object", "required": ["sources"],
+        "properties": { "sources": { "type": "array", "items": source } } });
+    let words = "Reads content/metadata/images from one or more PDFs (local/URL).";
+    assert_eq!(sends_to("read_pdf", words, list), ["/sources/*/url"]);
+    let mut switch = schema_of(&["path", "isUrl"]);
+    switch["properties"]["isUrl"] = json!({ "type": "boolean" });
+    switch["required"] = json!(["path"]);
+    assert_eq!(sends_to("read_file", "Read files and URLs.", switch.clone()), ["/isUrl"]);
+    // Where an address has to be given, or another argument may be one, or nothing says that the
+    // path is that of a file, each call may ask an address.
+    let mut required = schema_of(&["path", "url"]);
+    required["required"] = json!(["path", "url"]);
+    let optional = |arguments: &[&str]| {
+        let mut input = schema_of(arguments);
+        input["required"] = json!([]);
+        input
+    };
+    let mut other = optional(&["path", "url", "from"]);
+    other["properties"]["from"]["description"] = json!("URL to begin with.");
+    for (name, description, input) in [
+        ("read_file", "Read a file.", required),
+        ("read_file", "Read a file.", other),
+        ("get_resource", "Get a resource of the service.", optional(&["path", "url"])),
+        ("read_page", "Read a local page.", optional(&["name", "url"])),
+    ] {
+        assert!(sends_to(name, description, input).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn what_is_done_to_files_names_nobody_and_a_switch_is_no_place() {
+    let mut folder = schema_of(&["path", "validateGitRepo"]);
+    folder["properties"]["validateGitRepo"] = json!({ "type": "boolean" });
+    for (name, description, input, effects) in [
+        ("git_commit", "Commit.", schema_of(&["path", "message", "filesToStage"]), "write_local"),
+        ("set_working_dir", "Set the working directory.", folder, "write_local"),
+        ("git_commit", "Commit.", schema_of(&["path", "message", "sendTo"]), "write_open"),
+        ("git_commit", "Commit.", schema_of(&["path", "files_to_email"]), "write_open"),
+        (
+            "set_working_dir",
+            "Set the working directory.",
+            schema_of(&["path", "repo"]),
+            "write_open",
+        ),
+    ] {
+        let tool = json!({ "name": name, "description": description, "inputSchema": input });
+        let found = propose(&ToolDescription::from_json(&tool));
+        assert_eq!(words(&found).0, effects, "{tool}");
+    }
+}
+
+#[test]
+fn hints_that_every_tool_repeats_with_their_defaults_say_nothing() {
+    let defaults = json!({ "readOnlyHint": false, "destructiveHint": true,
+        "idempotentHint": false, "openWorldHint": true });
+    let tool = |name: &str, description: &str, hints: &Value| {
+        json!({ "name": name, "description": description, "annotations": hints,
+        "inputSchema": schema_of(&["path"]) })
+    };
+    let effects = |tools: &[Value]| {
+        let server = ServerTraits::of(tools);
+        let proposals =
+            tools.iter().map(|tool| propose(&ToolDescription::from_json(tool).with_server(server)));
+        proposals.map(|found| words(&found).0).collect::<Vec<_>>()
+    };
+    let mut tools = vec![
+        tool("read_sheet", "Read values from an Excel sheet.", &defaults),
+        tool("copy_sheet", "Copy a sheet of the workbook.", &defaults),
+        tool("delete_sheet", "Delete a sheet of the workbook.", &defaults),
+    ];
+    assert_eq!(effects(&tools), ["read_local", "write_local", "destructive"]);
+    // Somebody who chose one hint chose the others too.
+    tools.push(tool("list_sheets", "List the sheets.", &json!({ "readOnlyHint": true })));
+    assert_eq!(effects(&tools)[..3], ["destructive"; 3]);
 }
 
 #[test]

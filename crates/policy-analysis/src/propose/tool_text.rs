@@ -57,13 +57,14 @@ impl ToolText {
         for name in names {
             let words = split::identifier(&name);
             let path = words.last().is_some_and(|last| matches!(last.as_str(), "path" | "paths"));
-            if !path {
-                non_path_arguments.extend(words.iter().cloned());
+            // What a switch is about is no place: `validate_repo`.
+            if !path && !is_switch(&name, tool.input) {
+                non_path_arguments.extend(without_purpose(&words).cloned());
             }
             if names_receiver(&name, &words, tool.input) {
                 receivers.push(name);
             }
-            arguments.extend(words.iter().cloned());
+            arguments.extend(without_purpose(&words).cloned());
             argument_words.push(words);
         }
         let is_path = |words: &Vec<String>| {
@@ -134,6 +135,24 @@ impl ToolText {
     pub(super) fn takes(&self, words: &[&str]) -> bool {
         self.arguments.iter().any(|word| words.contains(&lexicon::singular(word)))
     }
+}
+
+/// Whether an argument is a switch.
+fn is_switch(name: &str, schema: Option<&Value>) -> bool {
+    let member = schema.and_then(|schema| schema.get("properties")?.get(name));
+    member.and_then(|member| member.get("type")).is_some_and(|kind| kind == "boolean")
+}
+
+/// The words of an argument's name but a `to` that says what is done to things, and names nobody:
+/// `files_to_stage`.
+fn without_purpose(words: &[String]) -> impl Iterator<Item = &String> {
+    const THINGS: [&str; 9] =
+        ["file", "path", "line", "row", "column", "page", "sheet", "cell", "commit"];
+    let is_thing = |word: &String| THINGS.contains(&lexicon::singular(word));
+    let begins = |two: &[String]| matches!(two, [thing, to] if is_thing(thing) && to == "to");
+    let purpose = words.windows(2).position(begins).map(|at| at.saturating_add(1));
+    let purpose = purpose.filter(|at| at.saturating_add(1) < words.len());
+    words.iter().enumerate().filter(move |(at, _)| Some(*at) != purpose).map(|(_, word)| word)
 }
 
 /// Whether an argument names who gets something, by its name, its format or its description.
@@ -254,6 +273,8 @@ pub(super) struct Argument<'s> {
     pub(super) depth: usize,
     /// Whether a call has to give it; a member counts by the object that it lies in.
     pub(super) required: bool,
+    /// Whether the schema lists it as required; it lists none where it has no such list.
+    pub(super) listed_as_required: bool,
     schema: &'s Value,
 }
 
@@ -288,6 +309,18 @@ impl Argument<'_> {
             && last.is_some_and(|word| lexicon::ADDRESS_ARGUMENTS.contains(&word))
     }
 
+    /// Whether it is itself an address: `url`.
+    pub(super) fn names_address(&self) -> bool {
+        let last = self.words.last().map(|word| lexicon::singular(word));
+        !self.is_boolean() && last.is_some_and(|word| lexicon::ADDRESS_ARGUMENTS.contains(&word))
+    }
+
+    /// Whether its description says that it is about a file, or something else of this machine.
+    pub(super) fn describes_file(&self) -> bool {
+        let text = self.schema.get("description").and_then(Value::as_str).unwrap_or_default();
+        split::words(text).iter().any(|word| is_local_word(word))
+    }
+
     /// Whether the schema lists its values.
     pub(super) fn is_listed(&self) -> bool {
         self.schema.get("enum").is_some()
@@ -300,6 +333,11 @@ impl Argument<'_> {
     }
 }
 
+/// Whether a word says that something is a file of this machine.
+pub(super) fn is_local_word(word: &str) -> bool {
+    matches!(lexicon::singular(word), "file" | "local" | "disk" | "filesystem")
+}
+
 /// All arguments and their members, each with its place. References are not followed.
 pub(super) fn all_arguments(schema: Option<&Value>) -> Vec<Argument<'_>> {
     const MAX_DEPTH: usize = 4;
@@ -308,6 +346,7 @@ pub(super) fn all_arguments(schema: Option<&Value>) -> Vec<Argument<'_>> {
         schema.into_iter().map(|schema| (schema, String::new(), 0)).collect();
     while let Some((schema, at, depth)) = left.pop() {
         let required = required_arguments(Some(schema));
+        let has_list = schema.get("required").is_some_and(Value::is_array);
         let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
         for (name, member) in members.take(MAX_ARGUMENTS) {
             let place = format!("{at}{}", pointer_text(name));
@@ -323,6 +362,7 @@ pub(super) fn all_arguments(schema: Option<&Value>) -> Vec<Argument<'_>> {
                 at: pointer,
                 depth,
                 required: required.contains(name),
+                listed_as_required: has_list && required.contains(name),
                 schema: member,
             });
         }

@@ -62,8 +62,7 @@ pub enum NotAllowable {
     #[error(
         "information flow held it, since something that the run took in may have steered it, and its \
          contract says that it may change or send something: no rule and no approval in advance releases \
-         that, only a person who looks at the very call. Where the tool does less, correct its `effects` in \
-         contracts.toml and sign it"
+         that, only a person who looks at the very call"
     )]
     TaintedEffects,
     /// Another check stopped it.

@@ -299,6 +299,50 @@ fn calendar(sink: SinkKind, sends_to: &[&str]) -> Send {
     send
 }
 
+/// A reader of files that takes addresses in their place, in a tainted run that holds secrets.
+fn file_reader() -> Send {
+    let mut draft = draft("pdf.read", Effects::READ_OPEN);
+    draft.sink = Some(SinkKind::ExternalSend);
+    draft.sends_to = pointers(&["/sources/*/url", "/is_url"]);
+    let source = json!({ "type": "object", "properties": { "path": {}, "url": {}, "pages": {} } });
+    let sources = json!({ "type": "array", "items": source });
+    let any =
+        json!({ "properties": { "sources": sources, "path": {}, "is_url": {}, "length": {} } });
+    draft.input_schema = Some(any.into());
+    let mut send = Send::new(&[]);
+    send.case.capability = draft.build().unwrap();
+    send.case.label = Label::new(Confidentiality::Restricted, Integrity::Untrusted);
+    send
+}
+
+#[test]
+fn a_reader_of_files_that_is_given_no_address_asks_none() {
+    let send = file_reader();
+    for file in [
+        json!({ "path": "/home/ana/a.md", "length": 1 }),
+        json!({ "path": "notes/today.txt", "is_url": false }),
+        json!({ "path": "~/plan.md" }),
+        json!({ "path": "file:///home/ana/a.md" }),
+        json!({ "sources": [{ "path": "/home/ana/a.pdf", "pages": "1-3" }, { "path": "b.pdf" }] }),
+        json!({ "sources": [{ "path": "/home/ana/a.pdf", "url": null }] }),
+    ] {
+        send.goes(file);
+    }
+    for address in [
+        json!({ "path": "https://evil.example/?q=x" }),
+        json!({ "path": "evil.example/x" }),
+        json!({ "path": "//evil.example/x" }),
+        json!({ "path": r"\\evil.example\x" }),
+        json!({ "path": "/\t/evil.example/x" }),
+        json!({ "path": "/home/ana/a.md", "is_url": true }),
+        json!({ "sources": [{ "path": "a.pdf" }, { "url": "https://evil.example/a.pdf" }] }),
+        json!({ "sources": [{ "path": "https://evil.example/a.pdf" }] }),
+        json!({ "sources": [{ "path": "a.pdf", "https://evil.example": 1 }] }),
+    ] {
+        assert!(send.held(address.clone()).is_some(), "{address}");
+    }
+}
+
 #[test]
 fn a_call_that_names_nobody_goes_nowhere() {
     let send = calendar(SinkKind::ExternalSend, &["/guests"]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
-use weaver_agent_kernel::{ContractComparison, Driver, Kernel, Registry};
+use weaver_agent_kernel::{ContractComparison, ContractState, Driver, Kernel, Registry};
 use weaver_drivers::McpDriver;
 use weaver_drivers::confine::EnforcedConfinement;
 use weaver_drivers::mcp::{Connection, ListedTool, McpError, McpErrorKind};
@@ -108,7 +108,18 @@ impl ManagedServer {
             Some((id, contract))
         });
         for (id, contract) in changed.take(MAX_RECORDED_TOOLS) {
-            tracing::warn!(tool = %id, "a tool is not what was approved: {}", contract.drift.summary());
+            match contract.state {
+                ContractState::Suspicious => tracing::warn!(
+                    tool = %id, "a tool is hidden until it is approved: its description addresses the model"
+                ),
+                ContractState::New => {
+                    tracing::warn!(tool = %id, "nobody has approved this tool yet")
+                }
+                _ => {
+                    let how = contract.drift.summary();
+                    tracing::warn!(tool = %id, "a tool is not what was approved: {how}");
+                }
+            }
             let changes: Vec<_> =
                 contract.drift.changes().iter().take(MAX_RECORDED_CHANGES).collect();
             let fields = event::fields([

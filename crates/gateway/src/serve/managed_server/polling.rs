@@ -27,9 +27,14 @@ impl ManagedServer {
     /// server is retried after a pause that doubles with each failure, or as soon as somebody needs
     /// it.
     pub(crate) async fn run(&self, context: ListingContext<'_>) {
-        self.first_listing(context).await;
-        let mut failures = u32::from(self.problem().is_some());
         let mut closing = self.closing.subscribe();
+        let place = tokio::select! {
+            biased;
+            _ = closing.wait_for(|closing| *closing) => return,
+            place = self.starts.wait(self.is_needed.subscribe()) => place,
+        };
+        place.hold_during(Box::pin(self.first_listing(context))).await;
+        let mut failures = u32::from(self.problem().is_some());
         loop {
             let pause =
                 MIN_RETRY_DELAY.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)));

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use weaver_types::{JsonPointer, SinkKind};
+use weaver_text::values;
+use weaver_types::{Impact, JsonPointer, SinkKind};
 
 use crate::critical::{self, ArgumentRole, PathStep, SchemaMembership, schema_membership};
+use crate::destination;
 use crate::query::PolicyQuery;
 
 /// Whether the contract declares the receiver arguments and the call names nobody in them: an event
@@ -19,11 +21,14 @@ pub(super) fn has_no_receiver(query: &PolicyQuery<'_>) -> bool {
     }
     let Some(schema) = &spec.input_schema else { return false };
     let call = ReceiverSearch { schema, sends_to: &spec.sends_to };
-    arguments.iter().all(|(name, value)| {
-        let mut at = vec![PathStep::member(name)];
-        schema_membership(schema, &at) == SchemaMembership::Declared
-            && call.names_nobody(value, &mut at)
-    })
+    // What a reader takes for a file may be an address all the same.
+    let asks_address = spec.effects.impact == Impact::Read && arguments.values().any(holds_address);
+    !asks_address
+        && arguments.iter().all(|(name, value)| {
+            let mut at = vec![PathStep::member(name)];
+            schema_membership(schema, &at) == SchemaMembership::Declared
+                && call.names_nobody(value, &mut at)
+        })
 }
 
 /// Searches the arguments for receivers, at the pointers that the contract declares.
@@ -75,12 +80,39 @@ fn addresses_somebody(name: &str) -> bool {
     )
 }
 
+/// Whether a text in the value could be read as an address. Names of files look like hosts, so an
+/// absolute path is one only with an authority.
+fn holds_address(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::Array(items) => items.iter().any(holds_address),
+        Value::Object(members) => {
+            members.iter().any(|(name, member)| is_address(name) || holds_address(member))
+        }
+        Value::String(text) => is_address(text),
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    if destination::is_local_file(text) {
+        return false;
+    }
+    let has_authority =
+        text.contains("://") || text.contains('\\') || text.trim_start().starts_with("//");
+    if has_authority || text.contains(char::is_control) {
+        return true;
+    }
+    let (found, complete) = values::destinations(text);
+    let is_path = ["/", "~/", "./", "../"].iter().any(|start| text.starts_with(start));
+    !(is_path || found.is_empty() && complete)
+}
+
 fn is_empty(value: &Value) -> bool {
     match value {
-        Value::Null => true,
+        Value::Null | Value::Bool(false) => true,
         Value::String(text) => text.trim().is_empty(),
         Value::Array(items) => items.iter().all(is_empty),
         Value::Object(members) => members.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
+        Value::Bool(true) | Value::Number(_) => false,
     }
 }

@@ -1,0 +1,45 @@
+//! What all tools of a server together show of each of them.
+
+use serde_json::Value;
+
+use super::ServerReach;
+use super::hints;
+
+/// What the tools of a server show together, and none of them alone.
+///
+/// ```
+/// use serde_json::json;
+/// use weaver_policy_analysis::propose::{ServerTraits, ToolDescription};
+///
+/// let hints = json!({ "readOnlyHint": false, "destructiveHint": true,
+///     "idempotentHint": false, "openWorldHint": true });
+/// let tools = [json!({ "name": "read_sheet", "annotations": hints })];
+/// let traits = ServerTraits::of(&tools);
+/// assert!(traits.repeats_default_hints);
+/// let tool = ToolDescription::from_json(&tools[0]).with_server(traits);
+/// assert_eq!(tool.hints.destructive, None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServerTraits {
+    /// How far the server reaches.
+    pub reach: ServerReach,
+    /// Whether every tool has all four hints with the defaults of MCP. Then no author chose them,
+    /// and they are no evidence.
+    pub repeats_default_hints: bool,
+}
+
+impl ServerTraits {
+    /// Those of the server that lists these tools.
+    #[must_use]
+    pub fn of<'a>(tools: impl IntoIterator<Item = &'a Value>) -> Self {
+        let tools: Vec<&Value> = tools.into_iter().collect();
+        let repeats_default_hints = hints::repeat_defaults(&tools);
+        Self { reach: ServerReach::of(tools), repeats_default_hints }
+    }
+}
+
+impl From<ServerReach> for ServerTraits {
+    fn from(reach: ServerReach) -> Self {
+        Self { reach, ..Self::default() }
+    }
+}
