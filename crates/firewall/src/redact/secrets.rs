@@ -2,8 +2,10 @@
 //!
 //! Each scanner reads the text once. A hit depends on at most 512 bytes before and after it.
 
+mod aligned_table;
 mod assigned_value;
 mod assignment;
+mod credential_call;
 mod folded_name;
 mod keyword_proximity;
 mod keywords;
@@ -19,7 +21,9 @@ mod vendor_id;
 
 use std::ops::Range;
 
+pub(crate) use aligned_table::{ColumnReader, cells_below};
 pub(crate) use assigned_value::is_secret_text;
+pub(crate) use credential_call::credential_in_call;
 pub(crate) use secret_name::SecretKind;
 pub(crate) use token_stats::is_random_token;
 

@@ -68,7 +68,9 @@ fn has_scp_path(bytes: &[u8], end: usize) -> bool {
     let path = rest.get(..length).unwrap_or_default();
     let path = path.strip_suffix(b".").unwrap_or(path);
     path.starts_with(b"~/")
-        || path.strip_prefix(b"/").is_some_and(|inner| inner.contains(&b'/'))
+        || path.strip_prefix(b"/").is_some_and(|inner| {
+            inner.contains(&b'/') || inner.iter().all(u8::is_ascii_alphanumeric)
+        })
         || path.len() > 4 && path.ends_with(b".git")
 }
 

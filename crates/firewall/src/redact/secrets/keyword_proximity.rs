@@ -10,7 +10,7 @@ use super::assignment;
 use super::keywords::{self, Keyword, KeywordContext, Link};
 use super::secret_name;
 use super::token_form;
-use super::token_stats::{TokenStats, is_dated, is_uuid};
+use super::token_stats::{self, TokenStats, is_dated, is_uuid};
 use super::vendor_id;
 use super::{NAMED_TOKEN_RULE, ScanHit, TOKEN_FORM_RULE, VENDOR_TOKEN_RULE, byte_at, slice};
 use crate::redact::covered_ranges::CoveredRanges;
@@ -76,6 +76,7 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
         || vendor_id::is_vendor_id(raw)
         || is_of_words(raw)
         || is_constant(raw)
+        || token_stats::ends_in_words(raw)
         || assigned_value::is_memory_address(raw)
         || assigned_value::is_ciphertext(text)
         || is_host_key(bytes, &run)
@@ -194,6 +195,16 @@ fn matching_rule(
         Keyword::Vendor if uuid && !near.is_set_off && near.gap > 3 && !near.is_called_a_secret => {
             None
         }
+        // A hash beside the name of a vendor, as in a list of changes.
+        Keyword::Vendor
+            if common
+                && !uuid
+                && !(near.in_name || near.in_other_name)
+                && !near.has_separator
+                && !near.is_called_a_secret =>
+        {
+            None
+        }
         // Of these, most are not secret: what a host serves, and objects of a database.
         Keyword::Vendor
             if (near.is_host || shape.is_hex && shape.len == OBJECT_ID_LEN)
@@ -223,6 +234,16 @@ fn matching_rule(
                 && near.is_set_off
                 && !common
                 && !shape.is_hex =>
+        {
+            Some(NAMED_TOKEN_RULE)
+        }
+        // `the old key was …`
+        Keyword::Weak
+            if shape.len >= 20
+                && !identifier
+                && near.link == Link::Verb
+                && !shape.is_hex
+                && !uuid =>
         {
             Some(NAMED_TOKEN_RULE)
         }

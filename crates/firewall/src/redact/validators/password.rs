@@ -134,11 +134,11 @@ fn is_reference(text: &str) -> bool {
 /// `heather.Moor7` and `Kuckuck.uhr9`, but not `cfg.Token2`.
 pub(crate) fn is_of_two_names(text: &str) -> bool {
     let Some((first, last)) = text.split_once('.') else { return false };
-    let letters = last.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
+    let letters = last.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_');
+    let letters = letters.to_ascii_lowercase();
     let named = CREDENTIAL_NAME_ENDINGS.iter().chain(&["pass", "passwd", "password", "pwd"]);
     let is_capital = |part: &str| part.starts_with(|c: char| c.is_ascii_uppercase());
-    first.len() >= 4
-        && letters.len() >= 3
+    (first.len() >= 3 && letters.len() >= 3 || first.len() >= 5 && letters.len() == 2)
         && letters.len() < last.len()
         && is_capital(if is_capital(first) { first } else { last })
         && !named.into_iter().any(|end| letters.ends_with(end))
