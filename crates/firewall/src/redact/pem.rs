@@ -143,7 +143,9 @@ fn has_body(text: &str, body: usize) -> bool {
     let first = near.trim_ascii_start();
     let first = first.strip_prefix(b"\\n").unwrap_or(first).trim_ascii_start();
     let is_base64 = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/');
-    !first.first().is_some_and(|b| b"\"'`<([{$.*".contains(b))
+    let inner = first.get(..memchr::memmem::find(first, b"--").unwrap_or(first.len()));
+    let is_cut = inner.is_some_and(|inner| memchr::memmem::find(inner, b"...").is_some());
+    !is_cut && !first.first().is_some_and(|b| b"\"'`<([{$.*".contains(b))
         || near.chunk_by(|a, b| is_base64(a) && is_base64(b)).any(|run| run.len() >= MIN_RUN)
 }
 

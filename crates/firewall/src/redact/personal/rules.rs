@@ -64,6 +64,8 @@ pub(super) const CODED_RULES: &[ScanRule] = &[
             "a @ b.com",
             "@scope/pkg@1.2.3",
             "icon@2x.png",
+            "Default principal: ann@CORP.NET",
+            "krbtgt/CORP.NET@CORP.NET",
             "git@github.com:org/repo.git",
             "getty@tty1.service",
             "user@1000.slice",
@@ -149,6 +151,7 @@ pub(super) const CODED_RULES: &[ScanRule] = &[
             ("a,4539148803436467.0,b", "4539148803436467"),
         ],
         keeps: &[
+            "c2268 6147 1032 12398-748",
             "reference 5358796624245208",
             "1714000000000",
             "978-3-16-148410-0",

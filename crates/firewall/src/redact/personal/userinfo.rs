@@ -68,9 +68,7 @@ fn has_scp_path(bytes: &[u8], end: usize) -> bool {
     let path = rest.get(..length).unwrap_or_default();
     let path = path.strip_suffix(b".").unwrap_or(path);
     path.starts_with(b"~/")
-        || path.strip_prefix(b"/").is_some_and(|inner| {
-            inner.contains(&b'/') || inner.iter().all(u8::is_ascii_alphanumeric)
-        })
+        || path.strip_prefix(b"/").is_some_and(|inner| inner.contains(&b'/'))
         || path.len() > 4 && path.ends_with(b".git")
 }
 

@@ -169,10 +169,10 @@ fn is_quote(byte: u8) -> bool {
 }
 
 /// Prefixes of values that say where a secret is kept.
-const REFERENCE_PREFIXES: [&str; 20] = [
-    "dword:", "hex:", "./", "../", "~/", "env:", "file:", "fd:", "vault:", "op://", "arn:aws:",
-    "ssm:", "keyring:", "keychain:", "secretref:", "sm://", "projects/", "@string/",
-    "@Microsoft.KeyVault", "id_ed25519",
+const REFERENCE_PREFIXES: [&str; 19] = [
+    "dword:", "./", "../", "~/", "env:", "file:", "fd:", "vault:", "op://", "arn:aws:", "ssm:",
+    "keyring:", "keychain:", "secretref:", "sm://", "projects/", "@string/", "@Microsoft.KeyVault",
+    "id_ed25519",
 ];
 
 /// True for a value that is encrypted where it stands: by SOPS or eyaml, Jasypt, Spring Cloud Config,
@@ -303,7 +303,7 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
 /// True for `Kuckuck.uhr9` where a secret ends its line or is in quotes: people choose those of servers.
 fn is_joined_word(text: &str, value: &AssignedValue, next: u8) -> bool {
     let ends = value.quoted || matches!(next, 0 | b'\r' | b'\n');
-    ends && !value.requires_token && is_of_two_names(text)
+    ends && value.separator == b'=' && !value.requires_token && is_of_two_names(text)
 }
 
 fn is_placeholder(text: &str, kind: SecretKind) -> bool {

@@ -76,6 +76,7 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
         || vendor_id::is_vendor_id(raw)
         || is_of_words(raw)
         || is_constant(raw)
+        || is_of_release(raw)
         || token_stats::ends_in_words(raw)
         || assigned_value::is_memory_address(raw)
         || assigned_value::is_ciphertext(text)
@@ -123,6 +124,16 @@ fn is_constant(raw: &[u8]) -> bool {
         part.len() <= MAX_PART && part.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
     };
     raw.split(|b| *b == b'_').all(is_part) && raw.iter().filter(|b| **b == b'_').count() >= 2
+}
+
+/// True for a name with the version of an interface: `vision_v1p1beta1`.
+fn is_of_release(raw: &[u8]) -> bool {
+    [&b"beta"[..], b"alpha"].iter().any(|stage| {
+        memchr::memmem::find_iter(raw, stage).any(|at| {
+            byte_at(raw, at.wrapping_sub(1)).is_ascii_digit()
+                && byte_at(raw, at + stage.len()).is_ascii_digit()
+        })
+    })
 }
 
 /// True for a name of words, whose digits and capitals look random otherwise: `OAuth2SessionT`,
@@ -176,7 +187,7 @@ fn matching_rule(
     uuid: bool,
     near: &KeywordContext,
 ) -> Option<usize> {
-    if near.is_refused {
+    if near.is_refused || secret_name::is_name_of_type(bytes, near.name.start) {
         return None;
     }
     let common = uuid || shape.is_hex && matches!(shape.len, 40 | 64 | 128);
@@ -199,8 +210,7 @@ fn matching_rule(
         Keyword::Vendor
             if common
                 && !uuid
-                && !(near.in_name || near.in_other_name)
-                && !near.has_separator
+                && !(near.in_name && near.has_separator || near.in_other_name)
                 && !near.is_called_a_secret =>
         {
             None

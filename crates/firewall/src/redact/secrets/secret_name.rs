@@ -305,6 +305,12 @@ pub(super) fn is_public_phrase(bytes: &[u8], key: usize) -> bool {
     is_in_list(slice(before, before.len() - len..before.len()), PUBLIC_PHRASE_WORDS)
 }
 
+/// True for the last part of the name of a type of a resource: `AWS::ApiGateway::ApiKey`.
+pub(super) fn is_name_of_type(bytes: &[u8], name: usize) -> bool {
+    slice(bytes, name.saturating_sub(2)..name) == b"::"
+        && bytes.get(name).is_some_and(u8::is_ascii_uppercase)
+}
+
 /// True for the name of an attribute of a secret, such as its length or file.
 pub(super) fn is_attribute(name: &[u8]) -> bool {
     is_in_list(split_last_word(name).1, ATTRIBUTE_WORDS)
