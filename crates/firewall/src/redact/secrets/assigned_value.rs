@@ -300,9 +300,9 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
     }
 }
 
-/// True for `Kuckuck.uhr9` where a secret ends its line or is in quotes: people choose those of servers.
+/// True for `Kuckuck.uhr9` where a secret ends its line: people choose those of servers.
 fn is_joined_word(text: &str, value: &AssignedValue, next: u8) -> bool {
-    let ends = value.quoted || matches!(next, 0 | b'\r' | b'\n');
+    let ends = !value.quoted && matches!(next, 0 | b'\r' | b'\n');
     ends && value.separator == b'=' && !value.requires_token && is_of_two_names(text)
 }
 
