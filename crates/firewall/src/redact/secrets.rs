@@ -315,7 +315,6 @@ const RULES: &[ScanRule] = &[
             "mapbox <Captcha sitekey=\"6Lt7Yq2mN8rKd0XbL5vW3zPq9xt7Yq2mN8rKd0Xb\"/>",
             "github.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIt7Yq2mN8rKd0XbL5vW3zPq9xt7Yq2mN8rKd0XbL5v",
             "github\n|1|t7Yq2mN8rKd0XbL5vW3zPq9xt7Y=|x",
-            "(https://github.com/a/releases/tag/4.0.1)\n- chore: update README (9c4e1f7ab2d8056e3f91a7c5d40b86e2aa01bb02)",
             "exports.AuthPlus = exports.vision_v1p2beta1 = exports.vision_v1p1beta1 = exports.vision",
             "\"AWS::AppSync::DataSource\": \"bd3a7e7a9c35a4f0\"",
             "github.com/a/b.git\", \"reference\": \"9c4e1f7ab2d8056e3f91a7c5d40b86e2aa01bb02\"",
