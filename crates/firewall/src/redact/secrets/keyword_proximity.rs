@@ -202,19 +202,14 @@ fn matching_rule(
     {
         return None;
     }
+    let is_named =
+        near.in_name && near.has_separator || near.in_other_name || near.is_called_a_secret;
     match near.keyword {
         Keyword::Vendor if uuid && !near.is_set_off && near.gap > 3 && !near.is_called_a_secret => {
             None
         }
         // A hash beside the name of a vendor, as in a list of changes.
-        Keyword::Vendor
-            if common
-                && !uuid
-                && !(near.in_name && near.has_separator || near.in_other_name)
-                && !near.is_called_a_secret =>
-        {
-            None
-        }
+        Keyword::Vendor if common && !uuid && !is_named => None,
         // Of these, most are not secret: what a host serves, and objects of a database.
         Keyword::Vendor
             if (near.is_host || shape.is_hex && shape.len == OBJECT_ID_LEN)
