@@ -250,7 +250,7 @@ impl<'e> ActiveRules<'e> {
         self.engine.anchors.for_each_match(text.as_bytes(), |at, literal| {
             for rule in self.engine.rules_by_anchor.get(literal).into_iter().flatten() {
                 let anchor = AnchorHit { at, rule: *rule };
-                found.extend(self.verify(text, anchor, &mut runs));
+                self.verify(text, anchor, &mut runs, found);
                 anchors(anchor);
             }
         });
@@ -270,13 +270,23 @@ impl<'e> ActiveRules<'e> {
         found: &mut Vec<Detection>,
     ) {
         let mut runs = TextCache::default();
-        found.extend(anchors.filter_map(|anchor| self.verify(window.text, anchor, &mut runs)));
+        anchors.for_each(|anchor| self.verify(window.text, anchor, &mut runs, found));
         self.run_scanners(window, found);
     }
 
-    fn verify(&self, text: &str, anchor: AnchorHit, runs: &mut TextCache) -> Option<Detection> {
-        let range = self.engine.rules.get(anchor.rule)?.verify(text, anchor.at, runs)?;
-        self.is_masked(anchor.rule).then_some(Detection { range, rule: anchor.rule })
+    fn verify(
+        &self,
+        text: &str,
+        anchor: AnchorHit,
+        runs: &mut TextCache,
+        found: &mut Vec<Detection>,
+    ) {
+        let Some(rule) = self.engine.rules.get(anchor.rule) else { return };
+        rule.find(text, anchor.at, runs, |range| {
+            if self.is_masked(anchor.rule) {
+                found.push(Detection { range, rule: anchor.rule });
+            }
+        });
     }
 
     /// True if disclosed values are searched for.

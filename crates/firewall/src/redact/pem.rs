@@ -27,6 +27,9 @@ const RULES: &[ScanRule] = &[ScanRule {
         "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----",
         "Public-Lines: 1\nAAAAB3Nz",
         "Private-Lines: 1 or more",
+        "starts_with(\"-----BEGIN PRIVATE KEY-----\") && x.ends_with(\"-----END PRIVATE KEY-----\")",
+        "It begins with `-----BEGIN OPENSSH PRIVATE KEY-----` and has 7 lines.",
+        "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
     ],
 }];
 
@@ -52,7 +55,9 @@ fn blocks(window: &ScanWindow<'_>) -> Vec<Range<usize>> {
         if !begins || found.last().is_some_and(|last| start < last.end) {
             continue;
         }
-        let Some(body) = header_end(text, start) else { continue };
+        let Some(body) = header_end(text, start).filter(|body| has_body(text, *body)) else {
+            continue;
+        };
         while next_end.is_some_and(|end| end < body) {
             next_end = text.get(body..).and_then(|rest| rest.find(END)).map(|at| at + body);
         }
@@ -126,6 +131,22 @@ fn header_end(text: &str, start: usize) -> Option<usize> {
     let label_text = head.get(..length)?.to_ascii_uppercase();
     let is_key = label_text.windows(11).any(|w| w == b"PRIVATE KEY");
     is_key.then_some(label + length + DASHES.len())
+}
+
+/// False if what follows a header says that no key does, as in program text that looks for headers and
+/// in instructions: a quotation mark, a bracket or points, and no long run of base64 nearby.
+fn has_body(text: &str, body: usize) -> bool {
+    const MAX_DISTANCE: usize = 96;
+    const MIN_RUN: usize = 40;
+    let bytes = text.as_bytes();
+    let near = bytes.get(body..bytes.len().min(body + MAX_DISTANCE + MIN_RUN)).unwrap_or_default();
+    let first = near.trim_ascii_start();
+    let first = first.strip_prefix(b"\\n").unwrap_or(first).trim_ascii_start();
+    let is_base64 = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/');
+    let inner = first.get(..memchr::memmem::find(first, b"--").unwrap_or(first.len()));
+    let is_cut = inner.is_some_and(|inner| memchr::memmem::find(inner, b"...").is_some());
+    !is_cut && !first.first().is_some_and(|b| b"\"'`<([{$.*".contains(b))
+        || near.chunk_by(|a, b| is_base64(a) && is_base64(b)).any(|run| run.len() >= MIN_RUN)
 }
 
 /// Where the trailer that begins here ends.

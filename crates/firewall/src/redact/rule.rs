@@ -8,6 +8,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use weaver_types::ValueFamily;
 
 use super::checksum;
+use super::secrets::ColumnReader;
 use super::spoken::Grader;
 use super::text_cache::TextCache;
 use super::validators::{Validator, not_placeholder_password};
@@ -72,6 +73,24 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
+    /// The values at an anchor: one at most, or the cells of a column.
+    pub(crate) fn find(
+        &self,
+        text: &str,
+        at: usize,
+        cache: &mut TextCache,
+        mut found: impl FnMut(Range<usize>),
+    ) {
+        let Finder::Column(cells) = &self.finder else {
+            self.verify(text, at, cache).into_iter().for_each(found);
+            return;
+        };
+        let end = text.len().min(at + self.reach);
+        if let Some(label) = self.anchor_at(text, at) {
+            cells(text, label, end, &mut found);
+        }
+    }
+
     /// The value at an anchor, if there is one. `cache` is that of this text.
     pub(crate) fn verify(
         &self,
@@ -96,6 +115,7 @@ impl Rule {
         work_meter::add_bytes(window.len());
         let found = match &self.finder {
             Finder::Grader(grader) => grader(text, self.anchor_at(text, at)?, end)?,
+            Finder::Column(_) => return None,
             Finder::Pattern(pattern) => {
                 let Some(regex) = pattern.compiled() else {
                     // A pattern that does not compile masks everything that it could have matched.
@@ -199,6 +219,8 @@ pub(crate) enum Finder {
     Pattern(Pattern),
     /// Code that adds up evidence.
     Grader(Grader),
+    /// Code that reads the cells below a heading.
+    Column(ColumnReader),
 }
 
 impl Finder {
@@ -209,7 +231,7 @@ impl Finder {
     pub(crate) fn check(&self) -> Result<(), PatternError> {
         match self {
             Self::Pattern(pattern) => pattern.check(),
-            Self::Grader(_) => Ok(()),
+            Self::Grader(_) | Self::Column(_) => Ok(()),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::rule::{
     ContextWords, DEFAULT_CONTEXT_BYTES, DEFAULT_REACH, Finder, MAX_LOOKBEHIND, MAX_REACH, Pattern,
     Rule,
 };
-use super::{spoken, validators};
+use super::{secrets, spoken, validators};
 
 /// The most rules of one file, and its most bytes.
 pub(crate) const MAX_RULES: usize = 2_000;
@@ -190,6 +190,7 @@ impl RuleEntry {
             (Some(pattern), None) => {
                 Ok(Finder::Pattern(Pattern::with_lookbehind(pattern.clone(), self.lookbehind)))
             }
+            (None, Some(name)) if name == "column" => Ok(Finder::Column(secrets::cells_below)),
             (None, Some(name)) => spoken::by_name(name).map(Finder::Grader).ok_or_else(|| {
                 RuleFileError::for_rule(&self.id, format!("there is no grader `{name}`"))
             }),

@@ -2,8 +2,10 @@
 //!
 //! Each scanner reads the text once. A hit depends on at most 512 bytes before and after it.
 
+mod aligned_table;
 mod assigned_value;
 mod assignment;
+mod credential_call;
 mod folded_name;
 mod keyword_proximity;
 mod keywords;
@@ -19,7 +21,9 @@ mod vendor_id;
 
 use std::ops::Range;
 
+pub(crate) use aligned_table::{ColumnReader, cells_below};
 pub(crate) use assigned_value::is_secret_text;
+pub(crate) use credential_call::credential_in_call;
 pub(crate) use secret_name::SecretKind;
 pub(crate) use token_stats::is_random_token;
 
@@ -111,6 +115,8 @@ const RULES: &[ScanRule] = &[
             ("password = SecretString::from(\"q8Vn2Lm\")", "q8Vn2Lm"),
             ("password = new Password('q8Vn2Lm')", "q8Vn2Lm"),
             ("char pass[32] = \"q8Vn2Lm\";", "q8Vn2Lm"),
+            ("pass_phrase=q8Vn-2Lm", "q8Vn-2Lm"),
+            ("wpa2-pre-shared-key=\"heather.Moor7\"", "heather.Moor7"),
             ("\"db_password\": {\"type\": \"string\", \"value\": \"q8Vn2Lm\"}", "q8Vn2Lm"),
         ],
         keeps: &[
@@ -190,6 +196,10 @@ const RULES: &[ScanRule] = &[
             "password => `cat pw1`,",
             "password: ^[a-f0-9]{40}$",
             "\"users\": {\"value\": \"q8Vn2Lm\"}",
+            "\"RememberPassword\"=dword:00000001",
+            "`{\"Proxy-Authorization\": \"Basic <username>:<password>\"}`.",
+            "Client(password=\"fake\")",
+            "type Format =\n  | \"password\"\n  | \"date\"\nfunction f(\n  x: RegExp | Check<string>,\n",
         ],
     },
     ScanRule {
@@ -220,6 +230,7 @@ const RULES: &[ScanRule] = &[
             ("API-Schlüssel: q8Vn2LmZ7rKd0XbL5vW3", "q8Vn2LmZ7rKd0XbL5vW3"),
             ("токен: q8Vn2LmZ7rKd0XbL5vW3", "q8Vn2LmZ7rKd0XbL5vW3"),
             ("name,api_key\nci,q8Vn2LmZ7rKd0XbL5vW3", "q8Vn2LmZ7rKd0XbL5vW3"),
+            ("radius_secret = heather.Moor7\n", "heather.Moor7"),
             (
                 " id |  token\n----+-----\n 4  | 9f86d081884c7d659a2feaa0c55ad015\n",
                 "9f86d081884c7d659a2feaa0c55ad015",
@@ -255,6 +266,10 @@ const RULES: &[ScanRule] = &[
             "sec-websocket-key: fTCoTw9rut+kPlAO3cDjE5==",
             "SPEC CHECKSUMS:\n  KeychainAccess: 9c4e1f7ab2d8056e3f91a7c5d40b86e2aa01bb02",
             "token,count\ntoken_expired,12\n",
+            "MLKEM768X25519PrivateKey = hpke.MLKEM768X25519PrivateKey\n",
+            "Sec-WebSocket-Key: q8Vn2LmZ7rKd0XbL5vW3zP==",
+            "CrashReporter Key:   9c4e1f7ab2d8056e3f91a7c5d40b86e2aa01bb02",
+            "\"AWS::AppSync::ApiKey\": \"3d104ea0be48564b\"",
             "def generate_key(cls) -> bytes:\n    return base64.urlsafe_b64encode(os.urandom(32))",
         ],
     },
@@ -300,6 +315,8 @@ const RULES: &[ScanRule] = &[
             "mapbox <Captcha sitekey=\"6Lt7Yq2mN8rKd0XbL5vW3zPq9xt7Yq2mN8rKd0Xb\"/>",
             "github.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIt7Yq2mN8rKd0XbL5vW3zPq9xt7Yq2mN8rKd0XbL5v",
             "github\n|1|t7Yq2mN8rKd0XbL5vW3zPq9xt7Y=|x",
+            "exports.AuthPlus = exports.vision_v1p2beta1 = exports.vision_v1p1beta1 = exports.vision",
+            "\"AWS::AppSync::DataSource\": \"bd3a7e7a9c35a4f0\"",
             "github.com/a/b.git\", \"reference\": \"9c4e1f7ab2d8056e3f91a7c5d40b86e2aa01bb02\"",
         ],
     },
@@ -315,9 +332,13 @@ const RULES: &[ScanRule] = &[
             ),
             ("密钥：q8Vn2LmZ7rKd0XbL5v", "q8Vn2LmZ7rKd0XbL5v"),
             ("Unseal Key 1: q8Vn2LmZ7rKd0XbL5v", "q8Vn2LmZ7rKd0XbL5v"),
+            ("I rotated the key, the old one was q8Vn2LmZ7rKd0XbL5vW3z", "q8Vn2LmZ7rKd0XbL5vW3z"),
         ],
         keeps: &[
             "api key rotation",
+            "lf5d8y5f   db_password   2 weeks ago   2 weeks ago\nwbk92dz0dfiad9pwnj5n26a8n   other",
+            "untrusted comment: signature from minisign secret key\nRUuG9KC8nPCRbXYSVFPypxqLaB+Txs8rORZ37UlLXgL8hrmG",
+            "isinstance(key, (ed25519.Ed25519PrivateKey, ed25519.Ed25519PublicKey))",
             "access token required",
             "monkey 9c4e1f7ab2d8056e3f91a7c5d40b86e2",
             "`api_token` char(60) COLLATE utf8mb4_unicode_ci DEFAULT NULL",

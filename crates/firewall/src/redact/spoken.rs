@@ -11,7 +11,7 @@ mod tests;
 
 use std::ops::Range;
 
-use super::secrets::is_random_token;
+use super::secrets::{credential_in_call, is_random_token};
 use super::validators::{looks_like_password, made_password, not_an_identifier, not_placeholder};
 use grammar::Word;
 
@@ -24,6 +24,11 @@ const GRADERS: &[(&str, Grader)] = &[
     ("spoken_short", |text, label, end| decide(text, label, end, LabelKind::Short)),
     ("spoken_pair", |text, label, end| decide(text, label, end, LabelKind::Pair)),
     ("spoken_key", |text, label, end| decide(text, label, end, LabelKind::Key)),
+    ("spoken_account", |text, label, end| {
+        let name = text.get(label.clone())?.split([' ', '/']).next()?.len();
+        decide(text, label.start..label.start + name, end, LabelKind::Account)
+    }),
+    ("credential_call", credential_in_call),
     ("printed_secret", printed),
 ];
 
@@ -53,6 +58,9 @@ enum LabelKind {
     Password,
     /// `pw`, `pass`, `secret`: only as a whole word.
     Short,
+    /// `admin`, `root`: for what stands behind a slash or in the next column, if it is made of letters,
+    /// digits and signs.
+    Account,
     /// `login`, `wifi`: only for the second of a pair, `maria / q8Vn2Lm`.
     Pair,
     /// `Schlüssel`, `ключ`: only for a random token, or where a wireless network was spoken of.
@@ -169,7 +177,11 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
     let seen = text.get(..text.floor_char_boundary(end))?;
     while at < end && between.words <= MAX_WORDS {
         match grammar::word_at(seen, at)? {
-            Word::Blank(next) => at = next,
+            Word::Blank(next) => {
+                let is_column = kind == LabelKind::Account && at == label.end;
+                between.is_pair |= is_column && seen.get(at..).is_some_and(|r| r.starts_with("  "));
+                at = next;
+            }
             Word::LineEnd(next) => {
                 if let Some(answer) = grammar::answer_at(text, next).filter(|_| !between.is_below) {
                     between = LabelLink {
@@ -199,7 +211,7 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
                 at = next;
             }
             Word::Slash(next) => {
-                if between.has_words {
+                if between.has_words || kind == LabelKind::Account {
                     (between.is_pair, between.words) = (true, 0);
                 } else {
                     between.read_word("/");
@@ -276,9 +288,11 @@ fn grade(
         && value_text
             .trim_end_matches(['!', '?'])
             .contains(['-', '_', '.', '#', '@', '&', '+', '~', '!', '*']);
+    let is_told = kind != LabelKind::Account || value_text.contains(char::is_uppercase);
     match () {
         () if made_password(value_text) => form::MADE,
-        () if is_joined => form::JOINED,
+        () if is_joined && is_told => form::JOINED,
+        () if kind == LabelKind::Account => 0,
         () => form::MIXED,
     }
 }
@@ -305,6 +319,7 @@ impl LabelContext<'_> {
                 !grammar::is_secret(self.text, self.label) || is_linked || between.ends_in_verb
             }
             LabelKind::Pair => between.is_pair,
+            LabelKind::Account => between.is_pair && between.words == 0,
             LabelKind::Key if self.is_english_key() => {
                 is_linked && self.is_network || between.ends_in_verb && between.words == 1
             }

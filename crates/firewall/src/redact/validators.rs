@@ -41,6 +41,7 @@ const VALIDATORS: &[(&str, Validator)] = &[
     ("not_a_plain_word", not_a_plain_word),
     ("not_a_scheme", not_a_scheme),
     ("not_a_word", not_a_word),
+    ("not_alphabetic", not_alphabetic),
     ("not_an_identifier", not_an_identifier),
     ("not_its_name", not_its_name),
     ("not_placeholder", not_placeholder),
@@ -140,6 +141,11 @@ fn one_time_code(text: &str) -> bool {
 
 fn has_digit(text: &str) -> bool {
     text.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Words that are not in the order of the alphabet, as those of a word list are.
+fn not_alphabetic(text: &str) -> bool {
+    !text.split_whitespace().is_sorted()
 }
 
 /// Contains both letters and digits.
@@ -329,7 +335,7 @@ const CREDENTIAL_NAME_ENDINGS: &[&str] = words![
 const PLACEHOLDER_WORDS: &[&str] = words![
     "abc123" "admin" "apikey" "api_key" "basic" "bearer" "bool" "boolean" "changed" "changeme"
     "correct" "credentials" "default" "digest" "disabled" "dummy" "empty" "enabled" "error"
-    "example" "expired" "failed" "false" "field" "foo" "forgot" "forgotten" "hidden" "incorrect"
+    "example" "expired" "failed" "fake" "false" "field" "foo" "forgot" "forgotten" "guest" "hidden" "incorrect"
     "input" "integer" "invalid" "key" "mask" "masked" "missing" "must" "n/a" "negotiate" "new"
     "nil" "no" "none" "not" "null" "number" "object" "ok" "old" "optional" "passwd" "password"
     "passphrase" "placeholder" "prompt" "protected" "redacted" "required" "reset" "secret" "set"

@@ -44,7 +44,7 @@ pub(super) const RULES: &[DocumentRule] = rows! {
     "za-id" "national_id" ["999999~9999~99~9"] Alone PERSON, south_africa, ["national id 660311-5052-24-8 given" => "660311-5052-24-8"], ["lot 660311-5052-24-8 shipped"];
     "za-company" "company_id" ["9999~999999~99"] Separated COMPANY, za_company, ["it is 2002/999517/99 here" => "2002/999517/99"], ["lot 200299951799 shipped"];
     "nz-ird" "tax_id" ["99~999~999", "999~999~999"] Keyword TAX, is_not_repeated, ["tax id 56-882-848 given" => "56-882-848"], ["lot 56-882-848 shipped"];
-    "other-plate" "vehicle_id" ["AAA~999AA", "AA~99~AA", "AA~999~AA", "9999~AAA", "AAA~9999", "AA99AAAA", "AA9999"] Keyword VEHICLE, is_not_repeated, ["plate EYQ-358DE given" => "EYQ-358DE"], ["lot EYQ-358DE shipped"];
+    "other-plate" "vehicle_id" ["AAA~999AA", "AA~99~AA", "AA~999~AA", "9999~AAA", "AAA~9999", "AA99AAAA", "AA9999"] Keyword VEHICLE, is_plate, ["plate EYQ-358DE given" => "EYQ-358DE"], ["lot EYQ-358DE shipped", "client registration - RFC 7591"];
 };
 
 fn nric(text: &[u8]) -> bool {
@@ -201,6 +201,12 @@ fn nik(text: &[u8]) -> bool {
     let day = parse_digits(text, 6, 8);
     let day = if day > 40 { day - 40 } else { day };
     matches!(parse_digits(text, 0, 2), 11..=94) && is_day(parse_digits(text, 8, 10), day)
+}
+
+/// Not the number of a standard: `RFC 7591`.
+fn is_plate(text: &[u8]) -> bool {
+    const STANDARDS: [&[u8]; 6] = [b"RFC", b"ISO", b"IEC", b"DIN", b"PEP", b"ANSI"];
+    is_not_repeated(text) && !STANDARDS.iter().any(|name| text.starts_with(name))
 }
 
 fn ph_tin(text: &[u8]) -> bool {

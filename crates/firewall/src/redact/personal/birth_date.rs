@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::candidate::{Candidate, byte_before};
 use super::checksum::{is_day, parse_digits};
 use super::context::{CandidateContext, topic};
+use crate::redact::validators::words;
 
 /// The date of birth that a candidate is, if any.
 pub(super) fn birth_date(
@@ -21,7 +22,7 @@ pub(super) fn birth_date(
         byte_before(context.bytes, candidate.start),
         b' ' | b'"' | b'\'' | b':' | b'=' | b'(' | b'\t' | b'>'
     );
-    if candidate.letter_mask != 0 || !candidate.has_single_separators || !opened {
+    if candidate.letter_mask != 0 || !candidate.has_single_separators {
         return None;
     }
     let sizes: Vec<usize> = candidate.group_sizes().iter().map(|size| usize::from(*size)).collect();
@@ -31,6 +32,20 @@ pub(super) fn birth_date(
         _ => (parse_digits(digits, second, a), parse_digits(digits, a, a + b)),
     };
     let exists = is_day(left, right) || first == 0 && is_day(right, left);
-    let born = exists && context.get().last_label & context.get().label & topic::BIRTH != 0;
+    let is_labelled =
+        || opened && context.get().last_label & context.get().label & topic::BIRTH != 0;
+    let born = exists && (is_labelled() || context.is_under_birth_heading(names_a_birth));
     born.then_some(candidate.start..candidate.end)
+}
+
+/// Parts of the headings of columns with dates of birth.
+const HEADING_STEMS: &[&str] = words![
+    "birth" "dob" "geburt" "geb." "naissance" "nacimiento" "nascita" "nascimento" "geboorte" "urodz" "födel"
+    "fødsel" "syntym" "narozen" "születés" "doğum" "рожд" "народж" "γέννησ" "生年月日" "出生" "생년월일" "तिथि"
+];
+
+/// True for a heading of a column with dates of birth.
+fn names_a_birth(heading: &[u8]) -> bool {
+    let heading = String::from_utf8_lossy(heading).to_lowercase();
+    HEADING_STEMS.iter().any(|stem| heading.contains(stem))
 }

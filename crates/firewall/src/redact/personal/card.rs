@@ -62,7 +62,9 @@ pub(super) fn card_at(bytes: &[u8], token: Token) -> Option<Card> {
             break;
         }
         let number = digits.get(..count).unwrap_or_default();
-        let layout = sign.is_uniform() && has_card_layout(first, groups)
+        // The last of several groups has five digits only in 4-6-5.
+        let has_last_group = groups == 1 || at - group <= 4 || count == 15;
+        let layout = sign.is_uniform() && has_card_layout(first, groups) && has_last_group
             || (count, groups, first) == (16, 4, 4);
         if may_end(bytes, at, sign.last) && layout && is_valid_card(number) {
             let has_weak_form =

@@ -288,12 +288,14 @@ impl TopicContext {
 pub(super) struct ContextReader<'t> {
     pub(super) bytes: &'t [u8],
     mentions: RefCell<MentionReader>,
-    headings: RefCell<Headings>,
+    phone_headings: RefCell<Headings>,
+    birth_headings: RefCell<Headings>,
 }
 
 impl<'t> ContextReader<'t> {
     pub(super) fn new(bytes: &'t [u8]) -> Self {
-        Self { bytes, mentions: RefCell::default(), headings: RefCell::default() }
+        let (phone_headings, birth_headings) = (RefCell::default(), RefCell::default());
+        Self { bytes, mentions: RefCell::default(), phone_headings, birth_headings }
     }
 }
 
@@ -319,9 +321,16 @@ impl<'s> CandidateContext<'s> {
         context
     }
 
-    /// True if the candidate is a table cell in a column with such a heading.
-    pub(super) fn is_under_heading(&self, names: impl Fn(&[u8]) -> bool) -> bool {
-        self.reader.headings.borrow_mut().has_heading(self.bytes, &(self.start..self.end), names)
+    /// True if the candidate is a table cell in a column whose heading names telephones so.
+    pub(super) fn is_under_phone_heading(&self, names: impl Fn(&[u8]) -> bool) -> bool {
+        let mut headings = self.reader.phone_headings.borrow_mut();
+        headings.has_heading(self.bytes, &(self.start..self.end), names)
+    }
+
+    /// The same of births.
+    pub(super) fn is_under_birth_heading(&self, names: impl Fn(&[u8]) -> bool) -> bool {
+        let mut headings = self.reader.birth_headings.borrow_mut();
+        headings.has_heading(self.bytes, &(self.start..self.end), names)
     }
 
     /// A word follows the candidate, as the unit of a count does: `447 712 GB`.

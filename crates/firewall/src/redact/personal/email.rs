@@ -34,8 +34,16 @@ pub(super) fn email_at(window: &ScanWindow<'_>, at: usize) -> Option<Range<usize
         || is_scaled_image(bytes, at + 1..end)
         || is_message_id(bytes, start..end, at)
         || is_in_placeholder(bytes, start)
+        || is_principal(bytes.get(start..at).unwrap_or_default(), domain)
         || userinfo::is_account(bytes, at, end);
     (!is_none).then_some(start..end)
+}
+
+/// True for a principal of Kerberos, whose realm is in capitals: `host/db1@CORP.NET`, `ann@CORP.NET`.
+fn is_principal(local: &[u8], realm: &[u8]) -> bool {
+    !realm.iter().any(u8::is_ascii_lowercase)
+        && realm.iter().any(u8::is_ascii_uppercase)
+        && (local.contains(&b'/') || local.iter().any(u8::is_ascii_lowercase))
 }
 
 /// True for `1.2.3-rc.next` after a package name: no domain has three such labels.

@@ -249,7 +249,7 @@ fn is_in_column(context: &CandidateContext<'_>, number: &DigitGroups<'_>) -> boo
             && topics & other == 0
             && !is_phone_attribute(heading)
     };
-    (7..=15).contains(&number.digits.len()) && context.is_under_heading(names_a_phone)
+    (7..=15).contains(&number.digits.len()) && context.is_under_phone_heading(names_a_phone)
 }
 
 /// True after the key of an attribute of a phone, such as `"phone_views":`.

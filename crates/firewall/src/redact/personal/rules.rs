@@ -64,6 +64,8 @@ pub(super) const CODED_RULES: &[ScanRule] = &[
             "a @ b.com",
             "@scope/pkg@1.2.3",
             "icon@2x.png",
+            "Default principal: ann@CORP.NET",
+            "krbtgt/CORP.NET@CORP.NET",
             "git@github.com:org/repo.git",
             "getty@tty1.service",
             "user@1000.slice",
@@ -149,6 +151,7 @@ pub(super) const CODED_RULES: &[ScanRule] = &[
             ("a,4539148803436467.0,b", "4539148803436467"),
         ],
         keeps: &[
+            "c2268 6147 1032 12398-748",
             "reference 5358796624245208",
             "1714000000000",
             "978-3-16-148410-0",
@@ -288,7 +291,14 @@ pub(super) const CODED_RULES: &[ScanRule] = &[
             ("DOB: 12/03/1980", "12/03/1980"),
             ("{\"birth_date\":\"1980-03-12\"}", "1980-03-12"),
             ("born on 3.12.1980 in", "3.12.1980"),
+            ("Name;Geburtsdatum;Ort\nAnn;14.03.1971;Kiel\n", "14.03.1971"),
+            ("name | birth date\nann | 1971-03-14\n", "1971-03-14"),
         ],
-        keeps: &["date: 12/03/1980", "born in 1980", "the dob field, changed on 12/03/2020"],
+        keeps: &[
+            "Name;Eintritt;Ort\nAnn;14.03.1971;Kiel\n",
+            "date: 12/03/1980",
+            "born in 1980",
+            "the dob field, changed on 12/03/2020",
+        ],
     },
 ];

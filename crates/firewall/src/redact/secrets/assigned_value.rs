@@ -169,9 +169,9 @@ fn is_quote(byte: u8) -> bool {
 }
 
 /// Prefixes of values that say where a secret is kept.
-const REFERENCE_PREFIXES: [&str; 18] = [
-    "./", "../", "~/", "env:", "file:", "fd:", "vault:", "op://", "arn:aws:", "ssm:", "keyring:",
-    "keychain:", "secretref:", "sm://", "projects/", "@string/", "@Microsoft.KeyVault",
+const REFERENCE_PREFIXES: [&str; 19] = [
+    "dword:", "./", "../", "~/", "env:", "file:", "fd:", "vault:", "op://", "arn:aws:", "ssm:",
+    "keyring:", "keychain:", "secretref:", "sm://", "projects/", "@string/", "@Microsoft.KeyVault",
     "id_ed25519",
 ];
 
@@ -286,7 +286,7 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
         SecretKind::Password => is_password(text, &shape, value) && !token_stats::is_dated(raw),
         SecretKind::Pass => shape.len >= 6 && shape.letters > 0 && is_password(text, &shape, value),
         SecretKind::Secret => {
-            is_token(text, &shape, value)
+            (is_token(text, &shape, value) || is_joined_word(text, value, next))
                 && !is_of_badge(bytes, value.range.start)
                 && !(shape.is_hex && is_in_list_of_checksums(bytes, value.range.start))
         }
@@ -298,6 +298,12 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
                 && !(shape.is_hex && is_in_list_of_checksums(bytes, value.range.start))
         }
     }
+}
+
+/// True for `Kuckuck.uhr9` where a secret ends its line: people choose those of servers.
+fn is_joined_word(text: &str, value: &AssignedValue, next: u8) -> bool {
+    let ends = !value.quoted && matches!(next, 0 | b'\r' | b'\n');
+    ends && value.separator == b'=' && !value.requires_token && is_of_two_names(text)
 }
 
 fn is_placeholder(text: &str, kind: SecretKind) -> bool {
@@ -358,7 +364,7 @@ fn is_password(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
     let word = |c: char| c.is_ascii_alphabetic() || !c.is_ascii();
     let plain = text.chars().all(|c| word(c) || "_.-".contains(c));
     let digits = shape.digits == shape.len;
-    if value.requires_token && (plain || digits) {
+    if value.requires_token && (plain || digits) || !text.contains(char::is_alphanumeric) {
         return false;
     }
     // Words of another language, and YAML tags such as `!vault`.
@@ -437,6 +443,7 @@ fn is_token(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
         && (letters || not_an_identifier(text))
         && !text.contains("::")
         && !text.contains("//")
+        && !token_stats::ends_in_words(text.as_bytes())
         && checksum::shannon_entropy(text) >= enough
 }
 

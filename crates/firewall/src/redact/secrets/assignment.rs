@@ -216,6 +216,9 @@ fn kind_before(bytes: &[u8], sign: usize) -> Option<SecretKind> {
         name = name_before(bytes, name.start)?;
     }
     let text = slice(bytes, name.clone());
+    if secret_name::is_name_of_type(bytes, name.start) {
+        return None;
+    }
     let (_, word) = secret_name::split_last_word(text);
     if is_value_key(text) || is_value_key(word) && secret_name::secret_kind(text).is_none() {
         return kind_of_pair(bytes, name.start)

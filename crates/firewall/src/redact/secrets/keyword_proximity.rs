@@ -10,7 +10,7 @@ use super::assignment;
 use super::keywords::{self, Keyword, KeywordContext, Link};
 use super::secret_name;
 use super::token_form;
-use super::token_stats::{TokenStats, is_dated, is_uuid};
+use super::token_stats::{self, TokenStats, is_dated, is_uuid};
 use super::vendor_id;
 use super::{NAMED_TOKEN_RULE, ScanHit, TOKEN_FORM_RULE, VENDOR_TOKEN_RULE, byte_at, slice};
 use crate::redact::covered_ranges::CoveredRanges;
@@ -76,6 +76,8 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
         || vendor_id::is_vendor_id(raw)
         || is_of_words(raw)
         || is_constant(raw)
+        || is_of_release(raw)
+        || token_stats::ends_in_words(raw)
         || assigned_value::is_memory_address(raw)
         || assigned_value::is_ciphertext(text)
         || is_host_key(bytes, &run)
@@ -122,6 +124,16 @@ fn is_constant(raw: &[u8]) -> bool {
         part.len() <= MAX_PART && part.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
     };
     raw.split(|b| *b == b'_').all(is_part) && raw.iter().filter(|b| **b == b'_').count() >= 2
+}
+
+/// True for a name with the version of an interface: `vision_v1p1beta1`.
+fn is_of_release(raw: &[u8]) -> bool {
+    [&b"beta"[..], b"alpha"].iter().any(|stage| {
+        memchr::memmem::find_iter(raw, stage).any(|at| {
+            byte_at(raw, at.wrapping_sub(1)).is_ascii_digit()
+                && byte_at(raw, at + stage.len()).is_ascii_digit()
+        })
+    })
 }
 
 /// True for a name of words, whose digits and capitals look random otherwise: `OAuth2SessionT`,
@@ -175,7 +187,7 @@ fn matching_rule(
     uuid: bool,
     near: &KeywordContext,
 ) -> Option<usize> {
-    if near.is_refused {
+    if near.is_refused || secret_name::is_name_of_type(bytes, near.name.start) {
         return None;
     }
     let common = uuid || shape.is_hex && matches!(shape.len, 40 | 64 | 128);
@@ -190,10 +202,14 @@ fn matching_rule(
     {
         return None;
     }
+    let is_named =
+        near.in_name && near.has_separator || near.in_other_name || near.is_called_a_secret;
     match near.keyword {
         Keyword::Vendor if uuid && !near.is_set_off && near.gap > 3 && !near.is_called_a_secret => {
             None
         }
+        // A hash beside the name of a vendor, as in a list of changes.
+        Keyword::Vendor if common && !uuid && !is_named => None,
         // Of these, most are not secret: what a host serves, and objects of a database.
         Keyword::Vendor
             if (near.is_host || shape.is_hex && shape.len == OBJECT_ID_LEN)
@@ -223,6 +239,16 @@ fn matching_rule(
                 && near.is_set_off
                 && !common
                 && !shape.is_hex =>
+        {
+            Some(NAMED_TOKEN_RULE)
+        }
+        // `the old key was …`
+        Keyword::Weak
+            if shape.len >= 20
+                && !identifier
+                && near.link == Link::Verb
+                && !shape.is_hex
+                && !uuid =>
         {
             Some(NAMED_TOKEN_RULE)
         }

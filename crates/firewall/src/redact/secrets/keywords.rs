@@ -43,8 +43,9 @@ pub(super) struct KeywordContext {
     pub(super) is_refused: bool,
     /// The name that the token is assigned to; empty if there is none.
     pub(super) name: Range<usize>,
-    /// The keyword is part of that name.
+    /// The keyword is part of that name, or of another: `WANDB_API_KEY"])`.
     pub(super) in_name: bool,
+    pub(super) in_other_name: bool,
     /// A sign such as `=` or `:` is in between.
     pub(super) has_separator: bool,
     /// How many bytes are in between.
@@ -104,7 +105,7 @@ const NEUTRAL_NAMES: &[&str] = words![
 
 /// Verbs between the word for a secret and the secret, in the languages of Europe and of some others.
 const VERBS: &[&str] = words![
-    "is" "ist" "lautet" "est" "es" "è" "é" "e" "je" "to" "jest" "är" "er" "on" "este" "yra" "adalah" "là"
+    "is" "was" "ist" "lautet" "est" "es" "è" "é" "e" "je" "to" "jest" "är" "er" "on" "este" "yra" "adalah" "là"
 ];
 
 struct KeywordMatcher {
@@ -167,6 +168,7 @@ pub(super) fn keyword_before(bytes: &[u8], token: usize, reach: usize) -> Option
         keyword,
         is_refused,
         in_name: name.start <= start && end <= name.end,
+        in_other_name: byte_at(bytes, end) == b'_',
         name,
         has_separator,
         gap: token - end,
@@ -204,6 +206,13 @@ fn link(bytes: &[u8], keyword: Range<usize>, token: usize, name: &Range<usize>) 
         return if between.iter().all(word) { Link::Words } else { Link::None };
     }
     let gap = slice(bytes, keyword.end..token);
+    if let Some(line_end) = memchr::memchr(b'\n', gap)
+        && !slice(gap, 0..line_end).iter().any(|b| b"=:>".contains(b))
+        && (count_words(slice(gap, 0..line_end)) > 2
+            || count_words(line_before(bytes, keyword.start)) > 2)
+    {
+        return Link::None;
+    }
     let signs = |b: &&u8| b.is_ascii() && !b.is_ascii_alphanumeric();
     let words = slice(gap, 0..gap.len() - gap.iter().rev().take_while(signs).count());
     let is_call = |b: &u8| b.is_ascii_alphanumeric() || b"_.:(".contains(b);
@@ -217,6 +226,20 @@ fn link(bytes: &[u8], keyword: Range<usize>, token: usize, name: &Range<usize>) 
         true => Link::Words,
         false => Link::None,
     }
+}
+
+/// The words of letters in a part of a line. With several of them, as in a row of a table or in a
+/// remark, the next line is about something else.
+fn count_words(part: &[u8]) -> usize {
+    let words = part.split(u8::is_ascii_whitespace);
+    words.filter(|word| !word.is_empty() && word.iter().all(u8::is_ascii_alphabetic)).count()
+}
+
+/// At most so much of the line before a position.
+fn line_before(bytes: &[u8], at: usize) -> &[u8] {
+    const MAX_BYTES: usize = 48;
+    let before = slice(bytes, at.saturating_sub(MAX_BYTES)..at);
+    before.rsplit(|b| *b == b'\n').next().unwrap_or_default()
 }
 
 /// True for a point and one label, which end a domain.

@@ -80,6 +80,11 @@ pub(super) fn scan_below_heading(
     if is_in_text && !is_row_of_headings(heading_line, separator) {
         return;
     }
+    // A variant of a type of TypeScript, `  | "password"`, is no row.
+    let pipes = heading_line.iter().filter(|byte| **byte == b'|').count();
+    if separator == b'|' && pipes == 1 && heading_line.trim_ascii_start().starts_with(b"|") {
+        return;
+    }
     let cells = count_cells(heading_line, separator);
     let limit = bytes.len().min(heading.end + MAX_BYTES_BELOW);
     let run = slice(bytes, heading.end..limit);

@@ -74,7 +74,7 @@ const PUBLIC_WORDS: &[&str] = words![
 /// Words for a public key that also precede it in a sentence: `cache key: x`.
 const PUBLIC_PHRASE_WORDS: &[&str] = words![
     "public" "foreign" "primary" "partition" "sort" "cache" "restore" "idempotency" "routing" "object"
-    "unique" "composite" "surrogate" "lookup" "translation" "row" "shard" "dedupe" "kernel"
+    "unique" "composite" "surrogate" "lookup" "translation" "row" "shard" "dedupe" "kernel" "crashreporter"
 ];
 
 /// Last words of names for an attribute of a secret, or for something unrelated.
@@ -212,15 +212,20 @@ fn kind_of_ascii_name(name: &[u8]) -> Option<SecretKind> {
     let (rest, word) = split_last_word(name);
     let found = NAME_WORDS.lookup(word);
     if found.of_endings == 0 {
-        return is_passe_of_french(rest, word).then_some(SecretKind::Password);
+        return is_password_in_two_words(rest, word).then_some(SecretKind::Password);
     }
     kind_by_last_word(rest, word, found)
         .or_else(|| kind_before_qualifier(rest, word).filter(|_| found.of_word & QUALIFIER != 0))
 }
 
-/// `mot_de_passe`, `palavra-passe`: the last word alone is about other things.
-fn is_passe_of_french(rest: &[u8], word: &[u8]) -> bool {
-    word.eq_ignore_ascii_case(b"passe") && is_in_list(split_last_word(rest).1, &["de", "palavra"])
+/// `mot_de_passe`, `pass_phrase`: the last word alone is about other things.
+fn is_password_in_two_words(rest: &[u8], word: &[u8]) -> bool {
+    let before: &[&str] = match word.to_ascii_lowercase().as_slice() {
+        b"passe" => &["de", "palavra"],
+        b"phrase" | b"word" | b"code" => &["pass"],
+        _ => return false,
+    };
+    is_in_list(split_last_word(rest).1, before)
 }
 
 /// The kind that a name announces without its last word, which says which of several it is:
@@ -256,6 +261,11 @@ fn kind_by_last_word(rest: &[u8], word: &[u8], found: WordFlags) -> Option<Secre
     if found.of_word & KEY != 0 && matches!(rest, b"S3" | b"s3") && word.starts_with(b"K") {
         return None;
     }
+    let (before, qualifier) = split_last_word(rest);
+    let is_shared = qualifier.eq_ignore_ascii_case(b"shared");
+    if found.of_word & KEY != 0 && is_shared && is_in_list(split_last_word(before).1, &["pre"]) {
+        return Some(SecretKind::Pass);
+    }
     let key = found.of_word & KEY != 0 && is_in_list(split_last_word(rest).1, KEY_QUALIFIERS);
     let kind = if key || found.of_endings & SECRET != 0 || found.of_word & AUTH != 0 {
         SecretKind::Secret
@@ -269,6 +279,10 @@ fn kind_by_last_word(rest: &[u8], word: &[u8], found: WordFlags) -> Option<Secre
 
 /// True if a word of the name marks its value as public.
 pub(crate) fn is_public(mut name: &[u8]) -> bool {
+    // The hump of `WebSocket` makes two words of it.
+    if name.get(..13).is_some_and(|head| head.eq_ignore_ascii_case(b"sec-websocket")) {
+        return true;
+    }
     for _ in 0..6 {
         let (rest, word) = split_last_word(name);
         if word.is_empty() {
@@ -289,6 +303,12 @@ pub(super) fn is_public_phrase(bytes: &[u8], key: usize) -> bool {
     let Some(before) = run.strip_suffix(b" ") else { return false };
     let len = before.iter().rev().take_while(|b| b.is_ascii_alphabetic()).count();
     is_in_list(slice(before, before.len() - len..before.len()), PUBLIC_PHRASE_WORDS)
+}
+
+/// True for the last part of the name of a type of a resource: `AWS::ApiGateway::ApiKey`.
+pub(super) fn is_name_of_type(bytes: &[u8], name: usize) -> bool {
+    slice(bytes, name.saturating_sub(2)..name) == b"::"
+        && bytes.get(name).is_some_and(u8::is_ascii_uppercase)
 }
 
 /// True for the name of an attribute of a secret, such as its length or file.

@@ -99,6 +99,22 @@ pub(super) fn is_uuid(token: &[u8]) -> bool {
         })
 }
 
+/// True for the name of a type: `MLKEM768X25519PrivateKey` ends in two words with capitals.
+pub(super) fn ends_in_words(raw: &[u8]) -> bool {
+    const MIN_LETTERS: usize = 8;
+    /// A longer text may end so by chance.
+    const MAX_BYTES: usize = 40;
+    let same_word =
+        |left: &u8, right: &u8| left.is_ascii_alphabetic() && right.is_ascii_lowercase();
+    let mut words = raw.chunk_by(same_word).rev();
+    let mut word_len = || match words.next() {
+        Some([first, rest @ ..]) if first.is_ascii_uppercase() && rest.len() > 1 => rest.len() + 1,
+        _ => 0,
+    };
+    let (last, before) = (word_len(), word_len());
+    raw.len() <= MAX_BYTES && last > 0 && before > 0 && last + before >= MIN_LETTERS
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,6 +30,8 @@ pub(super) enum Word<'t> {
 
 /// The longest part of a word before and behind a label, in bytes.
 const MAX_COMPOUND_BYTES: usize = 32;
+/// The longest remark in brackets that is skipped, in bytes.
+const MAX_REMARK_BYTES: usize = 80;
 /// The longest ending of a label, in letters.
 const MAX_ENDING: usize = 12;
 
@@ -145,6 +147,14 @@ pub(super) fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
         '[' | '{' | '<' => return None,
         blank if blank.is_whitespace() => return Some(Word::Blank(at + blank.len_utf8())),
         _ => {}
+    }
+    // A remark before a sign: `password (reset with x):`.
+    if let Some(remark) = rest.strip_prefix('(')
+        && let Some(len) = remark.find([')', '\n'])
+        && remark.get(len..).is_some_and(|rest| rest.starts_with("):"))
+        && len <= MAX_REMARK_BYTES
+    {
+        return Some(Word::Blank(at + len + 2));
     }
     if let Some(len) = sign_len(rest) {
         return Some(Word::Sign(at + len));

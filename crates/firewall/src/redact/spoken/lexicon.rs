@@ -42,7 +42,7 @@ pub(super) const PREPOSITIONS: &[&str] = words![
 pub(super) const DEMANDS: &[&str] = words![
     "must" "should" "minimum" "least" "characters" "policy" "length" "expires" "expired" "required" "forgot" "wrong"
     "invalid" "muss" "mindestens" "zeichen" "caractères" "expiré" "caracteres" "caducada" "scade" "scaduta" "znaków"
-    "musi" "должен" "минимум"
+    "musi" "должен" "минимум" "example" "examples" "e.g" "beispiel" "exemple" "ejemplo" "esempio" "пример" "minlength"
 ];
 
 /// Parts of words for an account.

@@ -134,14 +134,17 @@ fn is_reference(text: &str) -> bool {
 /// `heather.Moor7` and `Kuckuck.uhr9`, but not `cfg.Token2`.
 pub(crate) fn is_of_two_names(text: &str) -> bool {
     let Some((first, last)) = text.split_once('.') else { return false };
-    let letters = last.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
+    let letters = last.trim_end_matches(|c: char| c.is_ascii_digit());
+    let name = letters.trim_end_matches('_').to_ascii_lowercase();
     let named = CREDENTIAL_NAME_ENDINGS.iter().chain(&["pass", "passwd", "password", "pwd"]);
     let is_capital = |part: &str| part.starts_with(|c: char| c.is_ascii_uppercase());
-    first.len() >= 4
-        && letters.len() >= 3
+    // A shorter one of them is a name only if the first is capitalised: `Mar.alto_19`, `Kiebitz.ei4`.
+    let are_long = first.len() >= 4 - usize::from(is_capital(first)) && letters.len() >= 3
+        || is_capital(first) && first.len() >= 5 && letters.len() == 2;
+    are_long
         && letters.len() < last.len()
         && is_capital(if is_capital(first) { first } else { last })
-        && !named.into_iter().any(|end| letters.ends_with(end))
+        && !named.into_iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
@@ -239,10 +242,13 @@ mod tests {
         );
         check(
             is_of_two_names,
-            &["heather.Moor7", "anna.Kim12", "Kuckuck.uhr9"],
             &[
-                "hea.Moor7", "heather.Mo7", "heather.Moor", "heather.moor7", "heather.Token2",
-                "heather.Pwd1", "heather",
+                "heather.Moor7", "anna.Kim12", "Kuckuck.uhr9", "Mar.alto_19", "Hrad.ba_15",
+                "Kiebitz.ei4",
+            ],
+            &[
+                "hea.Moor7", "Hea.mo7", "heather.Mo7", "heather.Moor", "heather.moor7",
+                "heather.Token2", "heather.Pwd1", "heather",
             ],
         );
     }

@@ -136,6 +136,7 @@ fn after(keyword: Keyword) -> KeywordContext {
         is_refused: false,
         name: 0..0,
         in_name: false,
+        in_other_name: false,
         has_separator: false,
         gap: 1,
         is_set_off: false,
