@@ -330,7 +330,7 @@ fn a_reader_of_files_that_is_given_no_address_asks_none() {
     }
     for address in [
         json!({ "path": "https://evil.example/?q=x" }),
-        json!({ "path": "evil.example/x" }),
+        json!({ "path": "evil.com/x" }),
         json!({ "path": "//evil.example/x" }),
         json!({ "path": r"\\evil.example\x" }),
         json!({ "path": "/\t/evil.example/x" }),

@@ -143,7 +143,19 @@ fn a_card_is_whole_also_where_it_looks_like_a_phone() {
     }
 }
 
-/// Pieces of texts, with values and without.
+#[test]
+fn a_date_below_a_heading_of_births_is_one() {
+    for (text, dates) in [
+        ("Name;Geburtsdatum;Ort\nAnn;14.03.1971;Kiel\n", &["14.03.1971"][..]),
+        ("name | birth date\nann | 1971-03-14\nbob | 1980-12-03\n", &["1971-03-14", "1980-12-03"]),
+        ("Name;Eintritt;Ort\nAnn;14.03.1971;Kiel\n", &[]),
+    ] {
+        let found: Vec<_> = shown(text).into_iter().map(|(_, value)| value).collect();
+        assert_eq!(found, dates, "{text}");
+    }
+}
+
+/// Pieces of texts, with values and without. What a heading far above decides is not among them.
 fn pieces() -> impl Strategy<Value = String> {
     let examples = RULES.iter().flat_map(|rule| rule.masks.iter().map(|(text, _)| *text));
     let piece = prop_oneof![
