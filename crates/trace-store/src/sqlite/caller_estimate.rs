@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Every so many commits a caller yields although it seems to be alone, to find out whether it is.
-const PROBE_INTERVAL: usize = 16;
+/// Every so many commits a caller yields although it seems to be alone, to find out whether it is. A
+/// prime, so that among callers that take turns it is not always the last of them.
+const PROBE_INTERVAL: usize = 13;
 
 /// Whether several callers were there at the last commit. It decides whether a caller yields before
 /// it commits: with several, one commit serves all that are ready; alone, yielding is wasted time.
@@ -34,8 +35,8 @@ impl CallerEstimate {
         self.has_several.store(several, Ordering::Relaxed);
     }
 
-    /// A caller found another one committing.
-    pub(super) fn note_contention(&self) {
+    /// A caller found another one committing, or its batch committed by another.
+    pub(super) fn note_other(&self) {
         self.has_several.store(true, Ordering::Relaxed);
     }
 }
