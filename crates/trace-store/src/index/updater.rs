@@ -41,10 +41,10 @@ impl IndexUpdater {
         let thread = std::thread::Builder::new()
             .name("weaver-index".to_owned())
             .spawn(move || {
-                let mut progress = Progress::default();
+                let mut state = UpdaterState::default();
                 let mut delay = Duration::ZERO;
                 while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(delay) {
-                    delay = progress.run_step(&ledger).unwrap_or(RETRY_INTERVAL);
+                    delay = state.run_step(&ledger).unwrap_or(RETRY_INTERVAL);
                 }
             })
             .map_err(|error| IndexError::Failed { path, problem: error.to_string() })?;
@@ -60,12 +60,12 @@ struct OpenIndex {
 
 /// The open index, and the size of the log when it was last looked at.
 #[derive(Default)]
-struct Progress {
+struct UpdaterState {
     open: Option<OpenIndex>,
     seen_size: u64,
 }
 
-impl Progress {
+impl UpdaterState {
     /// Performs one step; returns how long to sleep, or `None` after a failure.
     fn run_step(&mut self, ledger: &PathBuf) -> Option<Duration> {
         if self.open.is_none() {
@@ -145,10 +145,10 @@ mod tests {
             let batch = (0..count).fold(batch, |batch, _| batch.with_event(event()));
             ledger.commit(batch).wait().unwrap();
         };
-        let mut progress = Progress::default();
+        let mut state = UpdaterState::default();
         let mut step = || {
-            let delay = progress.run_step(&path);
-            let OpenIndex { reader, index } = progress.open.as_ref().unwrap();
+            let delay = state.run_step(&path);
+            let OpenIndex { reader, index } = state.open.as_ref().unwrap();
             (delay, index.status(reader).unwrap().position)
         };
         append(1);

@@ -36,7 +36,7 @@ impl CallerEstimate {
     }
 
     /// A caller found another one committing, or its batch committed by another.
-    pub(super) fn note_other(&self) {
+    pub(super) fn note_other_caller(&self) {
         self.has_several.store(true, Ordering::Relaxed);
     }
 }

@@ -88,13 +88,13 @@ impl CommitLeader for GroupCommit {
     fn lead(&self) {
         let led = match self.writer.try_lock() {
             // Another caller has taken the batch.
-            _ if self.queue.is_empty() => return self.callers.note_other(),
+            _ if self.queue.is_empty() => return self.callers.note_other_caller(),
             Ok(mut place) => {
                 self.callers.note_commit();
                 place.as_mut().is_some_and(Writer::commit_for_caller)
             }
             Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => {
-                self.callers.note_other();
+                self.callers.note_other_caller();
                 false
             }
         };
