@@ -11,13 +11,17 @@ use super::call::CallOutcome;
 /// The body of a refusal.
 pub(super) fn refusal_body(outcome: &CallOutcome) -> Value {
     let (invocation, decision) = (&outcome.invocation, &outcome.invocation.decision);
-    let mut message = refusal_message(decision);
-    let mut reason = decision.primary_reason();
-    if let Some(request) = &invocation.request {
-        let timed_out = outcome.approval_timed_out;
-        reason = if timed_out { ReasonCode::ApprovalTimeout } else { ReasonCode::ApprovalRequired };
-        message = held_message(decision, request, reason);
-    }
+    let (reason, message) = match &invocation.request {
+        Some(request) => {
+            let reason = if outcome.approval_timed_out {
+                ReasonCode::ApprovalTimeout
+            } else {
+                ReasonCode::ApprovalRequired
+            };
+            (reason, held_message(decision, request, reason))
+        }
+        None => (decision.primary_reason(), refusal_message(decision)),
+    };
     let obstacles: Vec<Value> =
         decision.obstacles().take(8).map(|result| obstacle(result, &message)).collect();
     let mut body = json!({
