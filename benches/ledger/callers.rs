@@ -65,7 +65,6 @@ fn bulk(ledger: &dyn Ledger, count: usize) -> Result<Duration, Failure> {
 }
 
 /// Microseconds of processor time, of all threads, for each of `events`, and what `work` gave.
-#[expect(clippy::cast_precision_loss, reason = "a figure to look at")]
 fn spent<T>(events: usize, work: impl FnOnce() -> Result<T, Failure>) -> Result<(T, f64), Failure> {
     let start = processors();
     let done = work()?;

@@ -60,7 +60,6 @@ fn clock(clock: rustix::time::ClockId) -> Duration {
 }
 
 /// Events a second.
-#[expect(clippy::cast_precision_loss, reason = "a figure to look at")]
 pub(crate) fn rate(events: usize, time: Duration) -> f64 {
     events as f64 / time.as_secs_f64()
 }

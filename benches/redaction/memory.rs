@@ -39,7 +39,6 @@ pub fn own(kind: &str, bytes: usize) -> Result<Value, Failure> {
     };
     black_box(firewall.redact_text(&text));
     let peak = status("VmHWM:")?;
-    #[expect(clippy::cast_precision_loss, reason = "sizes of megabytes")]
     let ratio = |size: usize| size as f64 / text.len().max(1) as f64;
     Ok(json!({
         "input": text.len(), "at_rest": rest, "peak": peak,

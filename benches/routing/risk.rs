@@ -74,11 +74,9 @@ pub(crate) fn report(table: bool, sets: &[(String, Vec<Ranking>)]) -> Value {
     let in_use = judge(&|_, _, ranking| ranking.confidence);
     let out_of_fold = judge(&|at, n, ranking| {
         let fold = if sets.len() > 1 { at } else { n / 2 % 2 };
-        fitted.get(fold).map_or(0, |weights| {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
-            let believed = (logistic::probability(weights, &ranking.row) * 1000.0) as u32;
-            believed
-        })
+        fitted
+            .get(fold)
+            .map_or(0, |weights| (logistic::probability(weights, &ranking.row) * 1000.0) as u32)
     });
     json!({
         "table": table,
@@ -104,7 +102,6 @@ fn folds(sets: &[(String, Vec<Ranking>)]) -> Vec<Row> {
     (0..sets.len()).map(|left| fit(others(left).collect())).collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of rankings")]
 fn weight(rankings: usize) -> f64 {
     1000.0 / rankings.max(1) as f64
 }

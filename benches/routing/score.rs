@@ -32,7 +32,6 @@ pub(crate) fn percent(part: usize, whole: usize) -> f64 {
 }
 
 /// A share of what there is.
-#[expect(clippy::cast_precision_loss, reason = "counts of tools and queries")]
 fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole.max(1) as f64
 }
@@ -43,9 +42,7 @@ fn recall(ranked: &[String], gold: &[String], depth: usize) -> f64 {
 }
 
 fn gain(place: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "at most twenty")]
-    let place = place as f64;
-    1.0 / (place + 2.0).log2()
+    1.0 / (place as f64 + 2.0).log2()
 }
 
 fn ndcg(ranked: &[String], gold: &[String]) -> f64 {

@@ -49,7 +49,6 @@ fn middle(times: impl Iterator<Item = Duration>) -> Duration {
 }
 
 /// Megabytes a second.
-#[expect(clippy::cast_precision_loss, reason = "sizes of megabytes")]
 pub fn speed(bytes: usize, time: Duration) -> f64 {
     bytes as f64 / 1e6 / time.as_secs_f64().max(1e-9)
 }
@@ -61,7 +60,6 @@ pub fn micros(batches: usize, each: usize, call: impl FnMut()) -> f64 {
 }
 
 /// The same, with something to do before each batch that does not count.
-#[expect(clippy::cast_precision_loss, reason = "counts of calls")]
 pub fn prepared_micros(
     batches: usize,
     each: usize,

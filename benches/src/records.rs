@@ -84,7 +84,6 @@ impl SplitMix {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "far below the limits of a double")]
 fn amount(numbers: &mut SplitMix) -> f64 {
     numbers.below(1_000_000) as f64 / 100.0
 }

@@ -22,7 +22,6 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     words.map(str::to_lowercase)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of words and tools")]
 fn number(count: usize) -> f32 {
     count as f32
 }

@@ -55,7 +55,6 @@ pub fn measure(corpus: &Corpus, size: usize, effort: Effort) -> Result<Value, Fa
         black_box(plain.best(request, K));
     });
     let (bytes, vectors) = with_table.bytes();
-    #[expect(clippy::cast_precision_loss, reason = "bytes of an index")]
     let ratio = bytes as f64 / text.max(1) as f64;
     Ok(json!({
         "tools": size, "requests": requests.len(), "build_ms": millis(build),
@@ -101,7 +100,6 @@ fn changes(router: &Router) -> Result<Vec<Duration>, Failure> {
 }
 
 /// By how many bytes a request lets the process grow, once every one was made.
-#[expect(clippy::cast_precision_loss, reason = "bytes of a process")]
 fn growth(words: &Router, table: &Router, requests: &[String], rounds: usize) -> Option<f64> {
     let before = crate::measure::resident()?;
     for request in std::iter::repeat_n(requests, rounds * 4).flatten() {

@@ -57,12 +57,10 @@ pub struct RunDelta {
     pub tool_calls: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
 fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
 fn is_free(cost: &Millicents) -> bool {
     cost.0 == 0
 }

@@ -62,7 +62,6 @@ pub struct ChoiceCard {
     pub score: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_tool(kind: &ItemKind) -> bool {
     *kind == ItemKind::Tool
 }

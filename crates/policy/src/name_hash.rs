@@ -20,7 +20,6 @@ impl NameHasher {
     #[inline]
     fn mix(&mut self, word: u64) {
         let product = u128::from(self.0 ^ word).wrapping_mul(u128::from(MULTIPLIER));
-        #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
         let (low, high) = (product as u64, (product >> 64) as u64);
         self.0 = (low ^ high).wrapping_add(MULTIPLIER);
     }

@@ -131,7 +131,7 @@ impl ByteClassBitmaps {
         let blocks = self.blocks.iter().enumerate().skip(from / BLOCK);
         let places = blocks.flat_map(move |(block, here)| {
             let next = self.blocks.get(block + 1).unwrap_or(&NONE);
-            #[expect(clippy::cast_possible_truncation, reason = "the low half is what is decided")]
+            // The low half is what is decided.
             let word = pick(BlockPair { here, next }) as u64;
             bit_positions(block, word)
         });

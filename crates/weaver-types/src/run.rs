@@ -58,10 +58,6 @@ pub struct Millicents(pub u64);
 impl Millicents {
     /// In cents.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "for display only; amounts are kept as integers"
-    )]
     pub fn cents(self) -> f64 {
         self.0 as f64 / 1000.0
     }

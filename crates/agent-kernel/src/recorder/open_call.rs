@@ -29,7 +29,6 @@ pub(crate) struct OpenCall {
     pub(crate) worst: Label,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
 fn is_zero(n: &u64) -> bool {
     *n == 0
 }

@@ -199,11 +199,6 @@ fn parse_ttl(text: &str) -> Result<Duration, ArgumentError> {
         .ok_or(ArgumentError::Span)
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the number lies between 0 and a million"
-)]
 fn parse_confidence(text: &str) -> Result<Confidence, ArgumentError> {
     match text.parse::<f64>() {
         Ok(number) if (0.0..=1.0).contains(&number) => {

@@ -93,13 +93,8 @@ fn thousandths(cost: f64, id: &str) -> Result<u64, CatalogError> {
     if !(0.0..=MAX).contains(&cost) {
         return Err(CatalogError::Cost { id: id.to_owned() });
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "within 0 and 10^15, which a double holds exactly"
-    )]
-    let out = (cost * 1000.0).round() as u64;
-    Ok(out)
+    // Within 0 and 10^15, which a double holds exactly.
+    Ok((cost * 1000.0).round() as u64)
 }
 
 /// The keys of an item that are written. Empty values are left out.
@@ -171,9 +166,7 @@ fn cost_json(thousandths: u64) -> Option<Value> {
     if thousandths.is_multiple_of(1000) {
         return Some(json!(thousandths / 1000));
     }
-    #[expect(clippy::cast_precision_loss, reason = "at most 10^15")]
-    let cost = thousandths as f64 / 1000.0;
-    Some(json!(cost))
+    Some(json!(thousandths as f64 / 1000.0))
 }
 
 fn is_empty(value: &Value) -> bool {

@@ -19,9 +19,7 @@ impl Hit {
     /// The score as a decimal number.
     #[must_use]
     pub fn points(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "shown with few digits")]
-        let score = self.score as f64;
-        score / 65_536.0
+        self.score as f64 / 65_536.0
     }
 }
 

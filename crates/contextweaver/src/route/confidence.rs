@@ -95,7 +95,6 @@ mod tests {
     #[test]
     fn the_logistic_function_is_that_of_floating_point() {
         for x in (-60..=60).map(|x| i64::from(x) * 97_531) {
-            #[expect(clippy::cast_precision_loss, reason = "a test of three digits")]
             let float = 1000.0 / (1.0 + (-(x as f64) / 1e6).exp());
             assert!((f64::from(logistic(x)) - float).abs() < 3.5, "{x}: {} {float}", logistic(x));
         }

@@ -46,9 +46,7 @@ impl Hasher for FoldedHasher {
 
     fn write_u64(&mut self, key: u64) {
         let product = u128::from(self.0 ^ key) * u128::from(MULTIPLIER);
-        #[expect(clippy::cast_possible_truncation, reason = "both halves are folded into one")]
-        let folded = product as u64 ^ (product >> 64) as u64;
-        self.0 = folded;
+        self.0 = product as u64 ^ (product >> 64) as u64;
     }
 
     fn finish(&self) -> u64 {

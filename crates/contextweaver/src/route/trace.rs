@@ -54,7 +54,6 @@ pub struct Candidate {
     pub terms: Vec<TermShare>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_nothing(score: &u64) -> bool {
     *score == 0
 }

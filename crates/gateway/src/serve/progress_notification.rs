@@ -34,7 +34,6 @@ pub(super) fn line(params: Value) -> Vec<u8> {
 /// Writes whole numbers without a fraction, as a server would.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() <= MAX_EXACT_INTEGER {
-        #[expect(clippy::cast_possible_truncation, reason = "it is whole, and not too large")]
         return json!(value as i64);
     }
     json!(value)

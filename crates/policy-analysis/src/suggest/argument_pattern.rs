@@ -165,7 +165,6 @@ fn predicate(
 }
 
 /// Uses an integer if possible, which is easier to read.
-#[expect(clippy::cast_possible_truncation, reason = "checked to be a whole number within 2^53")]
 fn number(value: f64) -> Option<Number> {
     let whole = value.fract() == 0.0 && value.abs() < 9e15;
     if whole { Some(Number::from(value as i64)) } else { Number::from_f64(value) }

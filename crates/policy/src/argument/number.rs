@@ -60,7 +60,7 @@ fn compare_with_double(integer: i128, double: f64) -> Option<Ordering> {
     if double <= -TWO_POW_64 {
         return Some(Ordering::Greater);
     }
-    #[expect(clippy::cast_possible_truncation, reason = "within 2^64, and the floor is whole")]
+    // Within 2^64, and the floor is whole.
     let rounded_down = double.floor() as i128;
     Some(integer.cmp(&rounded_down).then(if double > double.floor() {
         Ordering::Less

@@ -60,7 +60,6 @@ struct Coverage {
 }
 
 impl Coverage {
-    #[expect(clippy::cast_precision_loss, reason = "counts of thousands")]
     fn covered_share(&self) -> f64 {
         (self.allowed + self.asked) as f64 / self.calls.max(1) as f64
     }

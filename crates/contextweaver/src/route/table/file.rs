@@ -76,7 +76,7 @@ fn to_fixed_point(scales: &[f64]) -> Result<Box<[u32]>, TableError> {
         return Err(TableError::Shape { what, found: "other numbers".to_owned(), wanted });
     }
     let unit = if most > 0.0 { SCALE / most } else { 0.0 };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 65,536")]
+    // From 0 to 65,536.
     Ok(scales.iter().map(|scale| (scale * unit).round() as u32).collect())
 }
 
@@ -172,7 +172,7 @@ impl Tensor<'_> {
         for row in values.chunks(dimensions) {
             let most = row.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
             let unit = if most > 0.0 { 127.0 / most } else { 0.0 };
-            #[expect(clippy::cast_possible_truncation, reason = "from -127 to 127")]
+            // From -127 to 127.
             bytes.extend(row.iter().map(|value| (value * unit).round() as i8));
             scales.push(most / 127.0);
         }

@@ -139,7 +139,6 @@ fn number(dice: &mut Dice) -> Value {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "only to put two bounds in order")]
 fn about(number: &Value) -> f64 {
     number.as_float().unwrap_or_else(|| number.as_integer().unwrap() as f64)
 }

@@ -25,7 +25,6 @@ pub(crate) fn of_toml(value: &Value) -> Option<Exact> {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the decimal is within the range")]
 fn against(whole: i128, decimal: f64) -> Ordering {
     const FAR: f64 = 1e30;
     if decimal > FAR {

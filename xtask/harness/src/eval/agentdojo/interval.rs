@@ -15,13 +15,11 @@ impl Share {
     }
 
     /// The share; 1 if there is nothing.
-    #[expect(clippy::cast_precision_loss, reason = "counts of thousands")]
     pub fn value(self) -> f64 {
         if self.all == 0 { 1.0 } else { self.hits as f64 / self.all as f64 }
     }
 
     /// Wilson's score interval at 95 %.
-    #[expect(clippy::cast_precision_loss, reason = "counts of thousands")]
     pub fn interval(self) -> (f64, f64) {
         const Z: f64 = 1.959_963_984_540_054;
         if self.all == 0 {

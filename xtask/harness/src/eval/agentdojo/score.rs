@@ -53,7 +53,6 @@ impl Score {
     }
 
     /// Holds per task.
-    #[expect(clippy::cast_precision_loss, reason = "counts of thousands")]
     pub fn holds_per_task(&self) -> f64 {
         if self.alone.all == 0 { 0.0 } else { self.holds as f64 / self.alone.all as f64 }
     }

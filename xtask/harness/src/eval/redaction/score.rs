@@ -58,7 +58,6 @@ impl HitCount {
     }
 
     /// The share from 0 to 1; `None` if there is nothing.
-    #[expect(clippy::cast_precision_loss, reason = "counts of a corpus are small")]
     pub fn share(self) -> Option<f64> {
         (self.all > 0).then(|| self.hits as f64 / self.all as f64)
     }
