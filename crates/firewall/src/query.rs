@@ -13,6 +13,7 @@ mod select;
 mod sort;
 #[cfg(test)]
 mod tests;
+mod text_excerpt;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};

@@ -16,6 +16,7 @@ mod binary;
 mod csv;
 mod generator;
 mod json;
+mod json_walker;
 pub(crate) mod path;
 mod registry;
 mod rows;

@@ -13,6 +13,7 @@ mod contract_text;
 mod documents;
 mod error;
 mod folder;
+mod folder_exchange;
 mod local_writes;
 mod permission;
 mod policy_text;

@@ -14,6 +14,7 @@ mod excerpt;
 mod excerpt_request;
 mod hidden_characters;
 mod pruned_json;
+mod structured_value;
 mod table;
 mod text;
 mod verbatim_content;
@@ -21,7 +22,7 @@ mod verbatim_content;
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
-use weaver_types::{ContentBlocks, Frame, RawContent, RawResult, StructuredContent, Warning};
+use weaver_types::{ContentBlocks, Frame, RawContent, RawResult, Warning};
 
 use self::block_continuation::CutBlock;
 use self::block_excerpt::Omission;
@@ -35,9 +36,6 @@ pub(crate) use excerpt::{of_content as excerpt_of, of_rows as excerpt_table};
 pub(crate) use excerpt_request::{Continuation, Excerpt, ExcerptRequest};
 pub(crate) use text::{PageEnd, fitting_chars, page_of_lines};
 pub(crate) use verbatim_content::Masker;
-
-/// How many items the lists of a shortened structured value may keep, from most to least.
-const STRUCTURED_LIST_LIMITS: [usize; 5] = [50, 10, 3, 1, 0];
 
 /// The note on a text whose lines can be queried as rows.
 const LINES_ARE_ROWS: &str = "`filter`, `sort` and `group_by` read its lines as rows.";
@@ -285,10 +283,12 @@ fn fill_excerpts(
     );
     let unshown = "A block without fields is not shown.".to_owned();
     cut.notes.extend(std::iter::repeat_n(unshown, withheld_blocks));
-    frame.structured =
-        structured.map(Cow::Borrowed).or_else(|| structured_value(raw, limits)).and_then(|value| {
+    frame.structured = structured
+        .map(Cow::Borrowed)
+        .or_else(|| structured_value::of_result(raw, limits))
+        .and_then(|value| {
             let wrapped = shown_text.and_then(|text| masker.wrapped(&value, &blocks, &text));
-            wrapped.or_else(|| shortened_structured(&value, limits, masker))
+            wrapped.or_else(|| structured_value::shortened(&value, limits, masker))
         });
     cut
 }
@@ -319,44 +319,6 @@ fn shows_content_separately(raw: &RawResult, limits: &EffectiveLimits) -> bool {
         RawContent::Text(_) | RawContent::Binary { .. } => false,
     };
     !blocks::text_repeats(&laid_out.blocks, value) && is_content()
-}
-
-/// The structured value of a result that was too large to keep its blocks. Of many rows, only as
-/// many are kept as any list may show.
-fn structured_value<'r>(raw: &'r RawResult, limits: &EffectiveLimits) -> Option<Cow<'r, Value>> {
-    let shown = STRUCTURED_LIST_LIMITS[0].min(limits.rows);
-    match (&raw.structured, &raw.content) {
-        (StructuredContent::Beside(value), _) => Some(Cow::Borrowed(value)),
-        (StructuredContent::Content, RawContent::Rows(rows))
-            if raw.blocks.is_none() && rows.key().is_some() =>
-        {
-            Some(Cow::Owned(rows.with_list(rows.rows().take(shown).collect())))
-        }
-        (StructuredContent::Content, RawContent::Json(value))
-            if raw.blocks.is_none() && value.is_object() =>
-        {
-            Some(Cow::Borrowed(value))
-        }
-        _ => None,
-    }
-}
-
-/// The structured value with shorter lists, so that it still matches its schema; `None` if a host
-/// restricts which fields may be shown.
-fn shortened_structured(
-    value: &Value,
-    limits: &EffectiveLimits,
-    masker: &mut Masker<'_>,
-) -> Option<Value> {
-    if limits.allowed.is_some() {
-        return None;
-    }
-    let budget = RenderBudget::from_limits(limits);
-    STRUCTURED_LIST_LIMITS.into_iter().find_map(|items| {
-        let items = items.min(limits.rows);
-        let value = masker.structured(&pruned_json::with_lists_truncated(value, items), &[], &[]);
-        budget.fits_text(&value.to_string(), limits).then_some(value)
-    })
 }
 
 /// The frame with its notes, warnings and the queries for more.

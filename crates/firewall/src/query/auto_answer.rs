@@ -7,11 +7,11 @@ use weaver_types::Frame;
 
 use super::column::{ColumnCache, VALUE_FIELD};
 use super::select::{QueryOutcome, Selector};
-use super::{HandleQuery, ViewRequest, drill_down, query_error, query_json};
+use super::{HandleQuery, drill_down, query_error, query_json};
 use crate::content::{Content, Rows, Shape};
 use crate::error::HandleError;
 use crate::frame::auto::{
-    self, Continuation, Excerpt, ExcerptRequest, FrameNotes, Masker, PageEnd, RenderBudget,
+    self, Continuation, Excerpt, ExcerptRequest, FrameNotes, Masker, RenderBudget,
 };
 use crate::frame::empty_frame;
 use crate::query::result_source::ResultSource;
@@ -156,16 +156,16 @@ impl AutoQuery<'_> {
         self.query.fields.iter().try_for_each(|field| selector.check_field_exists("fields", field))
     }
 
-    fn offset(&self) -> usize {
+    pub(super) fn offset(&self) -> usize {
         usize::try_from(self.query.offset).unwrap_or(usize::MAX)
     }
 
-    fn char_offset(&self) -> usize {
+    pub(super) fn char_offset(&self) -> usize {
         usize::try_from(self.query.char_offset).unwrap_or(usize::MAX)
     }
 
     /// The most rows that were asked for.
-    fn limit(&self) -> Option<usize> {
+    pub(super) fn limit(&self) -> Option<usize> {
         self.query.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX))
     }
 
@@ -277,111 +277,10 @@ impl AutoQuery<'_> {
         }
         Ok(())
     }
-
-    /// The lines that a view of a text returned; they are already redacted.
-    fn lines_excerpt(
-        &self,
-        view: &ViewRequest,
-        lines: &TextParts<'_>,
-        limits: &EffectiveLimits,
-        masker: &mut Masker<'_>,
-    ) -> Result<Excerpt, HandleError> {
-        let Some((first, _)) = lines.parts.get(self.offset()) else {
-            return Ok(nothing_found(view));
-        };
-        let is_search = view.name == "search";
-        let mut excerpt = self.page_of_lines(lines.parts.len(), limits, |at| {
-            let (number, line) = lines.parts.get(at)?;
-            let line = masker.text(line);
-            Some(match lines.paths.get(at) {
-                _ if !is_search => line,
-                Some(path) => format!("{} {number}: {line}", masker.text(path)),
-                None => format!("{number}: {line}"),
-            })
-        })?;
-        if let Some(Continuation::Rows { offset, char_offset: 0 }) = excerpt.rest {
-            let count = offset - self.offset();
-            excerpt.note = Some(format!("Shown: {count} lines from {first} on; more follow."));
-        }
-        Ok(excerpt)
-    }
-
-    /// As many lines as fit from the offset on, of all lines with numbers below `total`.
-    fn page_of_lines(
-        &self,
-        total: usize,
-        limits: &EffectiveLimits,
-        line: impl FnMut(usize) -> Option<String>,
-    ) -> Result<Excerpt, HandleError> {
-        let offset = self.offset();
-        let count = self.limit().unwrap_or(usize::MAX).min(self.limits.rows);
-        let end = offset.saturating_add(count).min(total);
-        let lines = (offset..end).map_while(line);
-        let budget = RenderBudget { tokens: limits.tokens, chars: limits.chars };
-        let page = auto::page_of_lines(lines, self.char_offset(), budget, limits);
-        let page = page.ok_or_else(past_the_end)?;
-        let next = match page.end {
-            PageEnd::Complete => end,
-            PageEnd::AfterLines(count) => offset.saturating_add(count),
-            PageEnd::WithinLine(char_offset) => {
-                let from = self.char_offset();
-                let note = format!(
-                    "The line is too long for one answer: its characters {from} to {} are shown.",
-                    char_offset.saturating_sub(1)
-                );
-                let rest = Some(Continuation::Rows { offset, char_offset });
-                return Ok(Excerpt { text: page.text, note: Some(note), rest });
-            }
-        };
-        // Where a rule allows no line at all, no page would ever advance.
-        let is_all = next >= total || count == 0 || self.limit() == Some(next - offset);
-        let rest = (!is_all).then_some(Continuation::Rows { offset: next, char_offset: 0 });
-        let note = rest.is_some().then(|| format!("Shown: {} lines; more follow.", next - offset));
-        Ok(Excerpt { text: page.text, note, rest })
-    }
-
-    /// The characters that a view of a text returned; they are already redacted.
-    fn characters_excerpt(
-        &self,
-        view: &ViewRequest,
-        text: &TextParts<'_>,
-        limits: &EffectiveLimits,
-        masker: &mut Masker<'_>,
-    ) -> Result<Excerpt, HandleError> {
-        if self.query.char_offset > 0 {
-            let detail = format!(
-                "`char_offset` does not go with characters of a text; take `{}`",
-                "{\"view\": \"chars\", \"args\": {\"start\": …}}"
-            );
-            return Err(query_error(detail));
-        }
-        let part = text.parts.get(self.offset()).filter(|(_, part)| !part.is_empty());
-        let Some((start, part)) = part else { return Ok(nothing_found(view)) };
-        let budget = RenderBudget { tokens: limits.tokens, chars: limits.chars };
-        let shown = masker.text(part);
-        if budget.fits_text(&shown, limits) {
-            return Ok(Excerpt::whole(shown));
-        }
-        // At least one character, so that following the pages ends.
-        let count = auto::fitting_chars(part, budget, limits).max(1);
-        let head = weaver_text::escape::truncate(part, count);
-        let shown = masker.text(head);
-        if head.len() == part.len() {
-            return Ok(Excerpt::whole(shown));
-        }
-        let note = format!("Shown: {count} characters from {start} on; more follow.");
-        let rest = Continuation::Characters { start: start.saturating_add(count), end: text.end };
-        Ok(Excerpt { text: shown, note: Some(note), rest: Some(rest) })
-    }
 }
 
-fn past_the_end() -> HandleError {
+pub(super) fn past_the_end() -> HandleError {
     query_error("`char_offset` is past the end of what is there".to_owned())
-}
-
-fn nothing_found(view: &ViewRequest) -> Excerpt {
-    let note = format!("The view `{}` finds nothing there.", view.name);
-    Excerpt { text: String::new(), note: Some(note), rest: None }
 }
 
 /// The query for characters of a text.

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde_json::Value;
 use weaver_types::JsonRows;
 
-use super::json::{self, MAX_ITEMS, MAX_MATCHES};
+use super::json;
+use super::json_walker::{MAX_ITEMS, MAX_MATCHES, is_masked_name};
 use super::path::PathStep;
 use super::text::TextParts;
 use super::view_result::ViewResult;
@@ -56,7 +57,7 @@ fn all_rows(
     };
     match below {
         None => is_plain.then(|| rows.clone()),
-        Some(_) if json::is_masked_name(renderer, key) => None,
+        Some(_) if is_masked_name(renderer, key) => None,
         Some(_) if is_plain => Some(rows.list()),
         Some(_) => selected_fields(&rows.list(), keys, renderer),
     }

@@ -17,10 +17,11 @@ use weaver_types::signature::{DocumentKind, SigningKey};
 use super::documents::ROOT_KEY;
 use super::error::{SetupError, io_error};
 use super::folder::DocumentSigner;
+use super::folder_exchange::{copy_for_staging, exchange_folders};
 use super::policy_text::{find_rule, table_entry};
 use super::posture::Posture;
 use super::posture_change;
-use super::update::{copy_for_staging, exchange_folders, with_version};
+use super::update::with_version;
 use crate::bounded_file;
 use crate::config::{self, Config};
 

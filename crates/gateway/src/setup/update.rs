@@ -19,6 +19,7 @@ use weaver_types::{CapabilityId, Effects, Timestamp, UpstreamName};
 use super::documents::{self, ROOT_KEY, SECRETS_FILE, ServerSection};
 use super::error::{SetupError, io_error};
 use super::folder::DocumentSigner;
+use super::folder_exchange::{copy_for_staging, exchange_folders, staging_folder};
 use super::local_writes::{KnownNames, RuleTexts};
 use super::permission::Permission;
 use super::policy_text;
@@ -37,8 +38,6 @@ use crate::serve::FeatureKind;
 /// The temporary configuration from which new servers are started.
 const TRIAL_CONFIG: &str = ".weaver-update.toml";
 const POLICY: &str = "policy.toml";
-/// The signed folder until it is exchanged.
-const STAGING_FOLDER: &str = ".weaver-update";
 
 /// An existing gateway.
 pub struct GatewayUpdate {
@@ -283,7 +282,7 @@ impl GatewayUpdate {
 
     /// Removes what an interrupted update left.
     fn remove_leftovers(&self) {
-        let _ = fs::remove_dir_all(self.config.documents_folder.with_file_name(STAGING_FOLDER));
+        let _ = fs::remove_dir_all(staging_folder(&self.config.documents_folder));
     }
 
     /// The documents folder with these documents, signed and checked, next to the old one.
@@ -380,33 +379,6 @@ fn is_changed(contract: &Contract, now: &ContractProposal) -> bool {
     contract.upstream_digest.is_some() && now.upstream_digest != contract.upstream_digest
 }
 
-/// Copies a documents folder next to it, without the files whose names begin with one of `except`.
-pub(super) fn copy_for_staging(
-    folder: &Path,
-    except: &[impl AsRef<str>],
-) -> Result<PathBuf, SetupError> {
-    let staging = folder.with_file_name(STAGING_FOLDER);
-    match fs::remove_dir_all(&staging) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(io_error("remove", &staging)(error));
-        }
-        _ => {}
-    }
-    fs::create_dir(&staging).map_err(io_error("make", &staging))?;
-    let entries = fs::read_dir(folder).map_err(io_error("read", folder))?;
-    for from in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()) {
-        let name = file_name(&from);
-        if !except.iter().any(|start| name.starts_with(start.as_ref())) {
-            fs::copy(&from, staging.join(&name)).map_err(io_error("copy", &from))?;
-        }
-    }
-    Ok(staging)
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
 /// The text with another version, if the version is on a line of its own.
 pub(super) fn with_version(text: &str, version: u64) -> Option<String> {
     let mut found = false;
@@ -425,23 +397,4 @@ pub(super) fn with_version(text: &str, version: u64) -> Option<String> {
         })
         .collect();
     found.then_some(lines)
-}
-
-/// Exchanges two folders, atomically if the system can.
-pub(super) fn exchange_folders(one: &Path, other: &Path) -> io::Result<()> {
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        if renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok() {
-            return Ok(());
-        }
-    }
-    let aside = other.with_file_name(format!("{STAGING_FOLDER}-old"));
-    let _ = fs::remove_dir_all(&aside);
-    fs::rename(other, &aside)?;
-    if let Err(error) = fs::rename(one, other) {
-        fs::rename(&aside, other)?;
-        return Err(error);
-    }
-    fs::remove_dir_all(aside)
 }

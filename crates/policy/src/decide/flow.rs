@@ -9,6 +9,7 @@
 
 mod masked_values;
 mod provenance_check;
+mod provenance_gap;
 mod receiver_search;
 mod value_context;
 

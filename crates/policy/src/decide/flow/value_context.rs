@@ -6,7 +6,8 @@ use serde_json::Value;
 use weaver_text::values::{self, ValueClass, ValueToken};
 use weaver_types::SinkKind;
 
-use super::provenance_check::{ProvenanceCheck, ProvenanceGap, is_void, json_pointer};
+use super::provenance_check::{ProvenanceCheck, is_void, json_pointer};
+use super::provenance_gap::ProvenanceGap;
 use crate::critical::{self, ArgumentRole, PathStep, schema_allows};
 use crate::provenance::{RequiredTokens, ValueOrigin, argument_name};
 
