@@ -231,11 +231,5 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    weaver_benches::exit_code(run(&arguments))
 }

@@ -103,11 +103,5 @@ fn spin(what: &str, count: usize) -> Result<(), Failure> {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    weaver_benches::exit_code(run(&arguments))
 }

@@ -55,11 +55,5 @@ fn write(folder: &Path) -> Result<(), Failure> {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    weaver_benches::exit_code(run(&arguments))
 }

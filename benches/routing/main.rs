@@ -37,14 +37,5 @@ fn run(arguments: &[String]) -> Result<serde_json::Value, Failure> {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match run(&arguments) {
-        Ok(found) => {
-            println!("{found}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    weaver_benches::exit_code(run(&arguments).map(|found| println!("{found}")))
 }

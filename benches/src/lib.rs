@@ -13,6 +13,17 @@ pub mod scenario;
 /// The error of a workload that cannot be built.
 pub type Failure = Box<dyn std::error::Error>;
 
+/// How a program ends; a failure is printed.
+pub fn exit_code(outcome: Result<(), Failure>) -> std::process::ExitCode {
+    match outcome {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}
+
 /// A small generator of pseudo-random numbers (xorshift), so that no run differs from another.
 #[derive(Debug, Clone)]
 pub struct Numbers(u64);

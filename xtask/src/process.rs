@@ -2,11 +2,22 @@
 //! and kept.
 
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
 use xshell::{Cmd, Shell, cmd};
+
+/// How a verb ends; a failure is printed.
+pub fn exit_code(outcome: Result<()>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
 
 /// Cargo, without the variables that `cargo run` set for this process.
 ///

@@ -40,13 +40,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    match dispatch(Cli::parse().verb) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    process::exit_code(dispatch(Cli::parse().verb))
 }
 
 fn dispatch(verb: Verb) -> Result<()> {

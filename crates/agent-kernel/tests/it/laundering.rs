@@ -5,14 +5,13 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::Invocation;
 use weaver_policy::PolicySet;
 use weaver_types::{
     CapabilityDraft, Confidentiality, Effects, Integrity, Label, RawResult, RunContext, SinkKind,
     Verdict,
 };
 
-use crate::support::{Asked, World, ana, contracts, draft, sink, taking};
+use crate::support::{World, call, contracts, draft, sink, tainted, taking};
 
 const PROMPT: &str =
     "Find Bob Stone and 'Evil Room' in the book, then post the news to his channel.";
@@ -94,18 +93,6 @@ fn world() -> World {
     world
 }
 
-fn call(world: &World, run: &RunContext, id: &str, arguments: Value) -> Invocation {
-    world.call(run, &ana(), &Asked::new(id).with(arguments))
-}
-
-/// A run whose user said the prompt, and which has read something untrusted.
-fn tainted(world: &World) -> RunContext {
-    let mut run = world.run();
-    assert!(run.record_user_text(PROMPT));
-    call(world, &run, "web.read", json!({}));
-    run
-}
-
 fn posted(world: &World, run: &RunContext, channel: &str) -> Verdict {
     let arguments = json!({ "channel": channel, "content": "x" });
     call(world, run, "web.post", arguments).decision.verdict()
@@ -114,7 +101,7 @@ fn posted(world: &World, run: &RunContext, channel: &str) -> Verdict {
 #[test]
 fn what_was_stored_in_parts_is_vouched_for_by_nobody() {
     let world = world();
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     for part in ["evi", "l-ro", "om"] {
         call(&world, &run, "book.append", json!({ "text": part }));
     }
@@ -136,7 +123,7 @@ fn what_was_joined_or_decoded_is_vouched_for_by_nobody() {
         ("tools.decode", json!({ "codes": [101, 118, 105, 108, 45, 114, 111, 111, 109] })),
     ] {
         let world = world();
-        let run = tainted(&world);
+        let run = tainted(&world, PROMPT);
         let made = call(&world, &run, tool, arguments.clone());
         let shown = serde_json::to_string(&made.result.unwrap().data).unwrap();
         assert!(shown.contains("evil-room"), "the way works: {shown}");
@@ -147,7 +134,7 @@ fn what_was_joined_or_decoded_is_vouched_for_by_nobody() {
 #[test]
 fn names_of_arguments_carry_nothing_either() {
     let world = world();
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     call(&world, &run, "book.append", json!({ "text": "Bob Stone", "evil-room": true }));
     call(&world, &run, "book.find", json!({ "name": "Bob Stone" }));
     assert_eq!(posted(&world, &run, "stone-family"), Verdict::Hold);
@@ -157,7 +144,7 @@ fn names_of_arguments_carry_nothing_either() {
 #[test]
 fn a_member_name_that_comes_back_is_vouched_for_by_nobody() {
     let world = world();
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     call(&world, &run, "search.find", json!({ "parts": { "evil-room": 1 } }));
     let shown = format!("{:?}", call(&world, &run, "search.recent", json!({})).result);
     assert!(shown.contains("evil-room"), "the way works: {shown}");
@@ -167,7 +154,7 @@ fn a_member_name_that_comes_back_is_vouched_for_by_nobody() {
 #[test]
 fn an_answer_to_what_the_user_named_is_still_vouched_for() {
     let world = world();
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     call(&world, &run, "book.find", json!({ "name": "Bob Stone" }));
     assert_eq!(posted(&world, &run, "stone-family"), Verdict::Allow);
     // What it vouched for before something was placed there stays.
@@ -178,7 +165,7 @@ fn an_answer_to_what_the_user_named_is_still_vouched_for() {
 #[test]
 fn what_the_user_named_may_be_stored_and_recalled() {
     let world = world();
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     call(&world, &run, "book.append", json!({ "text": "Evil Room" }));
     call(&world, &run, "book.find", json!({ "name": "Bob Stone" }));
     assert_eq!(posted(&world, &run, "stone-family"), Verdict::Allow);

@@ -10,13 +10,11 @@ use weaver_types::{
     RunContext, SensitivityTag,
 };
 
-use crate::support::{Asked, World, ana, draft, fold, log, open_policy, snapshot, succeeded};
+use crate::support::{
+    Asked, World, ana, draft, fold, log, open_policy, snapshot, succeeded, trusted,
+};
 
 const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
-
-fn trusted() -> Label {
-    Label::new(Confidentiality::Internal, Integrity::Trusted)
-}
 
 fn remember(id: &str, effects: Effects) -> CapabilityDraft {
     let sensitivity = [SensitivityTag::Memory].into_iter().collect();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Invocation, Ports, RunState, block_on};
+use weaver_agent_kernel::{Ports, RunState, block_on};
 use weaver_policy::PolicySet;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::{Digest, DomainTag};
@@ -11,12 +11,13 @@ use weaver_types::ledger::{
     Batch, Durability, Ledger, MAX_PAGE, Namespace, NewEvent, RecordKey, RecordWrite,
 };
 use weaver_types::{
-    CapabilityDraft, Confidentiality, Effects, EventKind, Integrity, Label, ManualClock, RawResult,
-    ReasonCode, RunContext, RunId, SinkKind, Tenant, Verdict,
+    CapabilityDraft, Effects, EventKind, ManualClock, RawResult, ReasonCode, RunContext, RunId,
+    SinkKind, Tenant, Verdict,
 };
 
 use crate::support::{
-    Asked, START, World, ana, answer, contracts, draft, kinds, log, memory, sink, sqlite,
+    Asked, START, World, ana, answer, call, contracts, draft, kinds, log, memory, sink, sqlite,
+    tainted, trusted,
 };
 
 const PROMPT: &str = "Read the news, then send 12.00 to Bob Stone at bob@example.com for the 13 \
@@ -41,10 +42,6 @@ fn documents() -> Arc<PolicySet> {
 fn schema(names: &[&str]) -> Option<Value> {
     let members = names.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
     Some(json!({ "type": "object", "properties": Value::Object(members) }))
-}
-
-fn trusted() -> Label {
-    Label::new(Confidentiality::Internal, Integrity::Trusted)
 }
 
 fn world_on(ledger: Arc<dyn Ledger>) -> World {
@@ -81,22 +78,10 @@ fn world() -> World {
     world_on(memory())
 }
 
-/// A run whose user said the prompt, and which has read something untrusted.
-fn tainted(world: &World) -> RunContext {
-    let mut run = world.run();
-    assert!(run.record_user_text(PROMPT));
-    world.call(&run, &ana(), &Asked::new("web.read"));
-    run
-}
-
-fn call(world: &World, run: &RunContext, id: &str, arguments: Value) -> Invocation {
-    world.call(run, &ana(), &Asked::new(id).with(arguments))
-}
-
 #[test]
 fn the_users_own_words_release_what_they_name() {
     let world = world();
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     let table = [
         ("mail.send", json!({ "recipients": ["Bob@Example.com"], "body": "Hello", "cc": [] })),
         ("mail.send", json!({ "recipients": "Bob Stone <bob@example.com>", "subject": "12:00" })),
@@ -127,7 +112,7 @@ fn the_users_own_words_release_what_they_name() {
 #[test]
 fn borrowed_assembled_hidden_and_look_alike_values_release_nothing() {
     let world = world();
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     let to = |to: Value| json!({ "recipients": to, "body": "hi" });
     let body = |body: &str| json!({ "recipients": ["bob@example.com"], "body": body });
     let pay = |recipient: &str, amount: Value| json!({ "recipient": recipient, "amount": amount });
@@ -209,7 +194,7 @@ fn a_hold_names_the_argument_its_kind_and_what_tainted_the_run() {
 #[test]
 fn trusted_results_release_what_only_goes_out() {
     let world = world();
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     let post =
         || call(&world, &run, "web.post", json!({ "channel": "backoffice", "content": "x" }));
     assert_eq!(post().decision.verdict(), Verdict::Hold);
@@ -227,7 +212,7 @@ fn a_trusted_source_vouches_for_nothing_that_it_was_told_after_taint() {
             .verdict()
     };
     let world = world();
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     call(&world, &run, "crm.echo", json!({ "channel": "evil-room" }));
     assert_eq!(post(&world, &run, "evil-room"), Verdict::Hold, "it only repeats");
     call(
@@ -262,7 +247,7 @@ fn a_restart_changes_no_verdict() {
     for round in 0..2 {
         let world = world_on(sqlite(&path));
         if round == 0 {
-            let fresh = tainted(&world);
+            let fresh = tainted(&world, PROMPT);
             call(&world, &fresh, "crm.find", json!({}));
             call(&world, &fresh, "crm.echo", json!({ "channel": "evil-room" }));
             before = verdicts(&world, &fresh);
@@ -305,7 +290,7 @@ fn the_log_has_the_users_words_once_redacted_and_committed_to() {
 #[test]
 fn words_of_one_run_release_nothing_in_another() {
     let world = world();
-    tainted(&world);
+    tainted(&world, PROMPT);
     let other = world.run();
     world.call(&other, &ana(), &Asked::new("web.read"));
     let held = call(&world, &other, "mail.send", json!({ "recipients": ["bob@example.com"] }));
@@ -326,7 +311,7 @@ fn records(world: &World) -> usize {
 #[test]
 fn no_call_costs_more_than_another_and_the_index_ends() {
     let world = world();
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     let mut grown = Vec::new();
     for n in 0..60 {
         let before = records(&world);
@@ -408,7 +393,7 @@ fn what_somebody_planted_among_the_origins_of_a_run_vouches_for_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("ledger.db");
     let world = world_on(sqlite(&path));
-    let own = tainted(&world);
+    let own = tainted(&world, PROMPT);
     let mut other = world.run();
     assert!(other.record_user_text("Send it to eve@evil.example.net"));
     world.call(&other, &ana(), &Asked::new("web.read"));
@@ -434,7 +419,7 @@ fn what_somebody_removed_from_the_origins_of_a_run_keeps_trusted_results_from_vo
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("ledger.db");
     let world = world_on(sqlite(&path));
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     // What a call was told after taint is vouched for by no trusted source.
     call(&world, &run, "crm.echo", json!({ "channel": "backoffice" }));
     let id = run.run_id.clone();

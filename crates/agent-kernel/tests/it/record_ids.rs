@@ -4,11 +4,10 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::Invocation;
 use weaver_policy::{Contract, PolicySet};
 use weaver_types::{Effects, RawResult, RecordIdentity, RunContext, SinkKind, Verdict};
 
-use crate::support::{Asked, World, ana, contracts, draft, sink};
+use crate::support::{World, call, contracts, draft, sink, tainted};
 
 const PROMPT: &str = "Write the packing list into 'list.docx' and share it with bob@example.com. \
     Then invite bob@example.com to 'Introductory meeting'.";
@@ -64,17 +63,6 @@ fn world_with(files: &'static str) -> World {
     world
 }
 
-fn call(world: &World, run: &RunContext, id: &str, arguments: Value) -> Invocation {
-    world.call(run, &ana(), &Asked::new(id).with(arguments))
-}
-
-fn tainted(world: &World) -> RunContext {
-    let mut run = world.run();
-    assert!(run.record_user_text(PROMPT));
-    call(world, &run, "web.read", json!({}));
-    run
-}
-
 fn shared(world: &World, run: &RunContext, id: &str) -> Verdict {
     let arguments = json!({ "file_id": id, "email": "bob@example.com" });
     call(world, run, "drive.share", arguments).decision.verdict()
@@ -83,7 +71,7 @@ fn shared(world: &World, run: &RunContext, id: &str) -> Verdict {
 #[test]
 fn the_id_of_what_the_run_created_is_vouched_for() {
     let world = world();
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     assert_eq!(shared(&world, &run, "26"), Verdict::Hold, "nobody knows it yet");
     call(&world, &run, "drive.create", json!({ "filename": "list.docx", "content": "x" }));
     assert_eq!(shared(&world, &run, "26"), Verdict::Allow);
@@ -95,7 +83,7 @@ fn the_id_of_what_the_run_created_is_vouched_for() {
 #[test]
 fn an_id_that_the_caller_gave_or_no_contract_names_is_not_vouched_for() {
     let world = world();
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     call(&world, &run, "drive.append", json!({ "file_id": "13", "content": "x" }));
     assert_eq!(shared(&world, &run, "13"), Verdict::Hold);
     call(&world, &run, "drive.copy", json!({ "filename": "list.docx" }));
@@ -105,7 +93,7 @@ fn an_id_that_the_caller_gave_or_no_contract_names_is_not_vouched_for() {
 #[test]
 fn the_id_of_the_record_that_the_user_named_is_vouched_for() {
     let world = world();
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     call(&world, &run, "drive.find", json!({ "query": "docx" }));
     assert_eq!(shared(&world, &run, "7"), Verdict::Allow);
     assert_eq!(shared(&world, &run, "13"), Verdict::Hold, "the user named another file");
@@ -118,7 +106,7 @@ fn the_id_of_the_record_that_the_user_named_is_vouched_for() {
 fn a_name_that_two_records_bear_vouches_for_neither() {
     let world =
         world_with("- filename: list.docx\n  id_: '7'\n- filename: LIST.docx\n  id_: '13'\n");
-    let run = tainted(&world);
+    let run = tainted(&world, PROMPT);
     call(&world, &run, "drive.find", json!({ "query": "docx" }));
     assert_eq!(shared(&world, &run, "7"), Verdict::Hold);
     assert_eq!(shared(&world, &run, "13"), Verdict::Hold);

@@ -17,10 +17,10 @@ use weaver_types::ledger::{
     Batch, CommitTicket, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent, TreeHead,
 };
 use weaver_types::{
-    AllowedAgents, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Effects,
-    JustificationSource, KeyId, LogId, ManualClock, OsRandom, Principal, PrincipalId, RawResult,
-    ReasonCode, ResponseMode, RunBudget, RunContext, RunId, RunSettings, Rung, SafetyMode,
-    SinkKind, Tenant, Timestamp, Verdict,
+    AllowedAgents, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Confidentiality,
+    Effects, Integrity, JustificationSource, KeyId, Label, LogId, ManualClock, OsRandom, Principal,
+    PrincipalId, RawResult, ReasonCode, ResponseMode, RunBudget, RunContext, RunId, RunSettings,
+    Rung, SafetyMode, SinkKind, Tenant, Timestamp, Verdict,
 };
 
 /// The reading half of a [`Ledger`] that has another one in `inner`.
@@ -54,6 +54,24 @@ macro_rules! reads_of_inner {
     };
 }
 pub(crate) use reads_of_inner;
+
+/// The label of internal data from a trusted source.
+pub(crate) fn trusted() -> Label {
+    Label::new(Confidentiality::Internal, Integrity::Trusted)
+}
+
+/// One call of Ana's.
+pub(crate) fn call(world: &World, run: &RunContext, id: &str, arguments: Value) -> Invocation {
+    world.call(run, &ana(), &Asked::new(id).with(arguments))
+}
+
+/// A run whose user said this, and which has read something untrusted.
+pub(crate) fn tainted(world: &World, said: &str) -> RunContext {
+    let mut run = world.run();
+    assert!(run.record_user_text(said));
+    call(world, &run, "web.read", json!({}));
+    run
+}
 
 /// Starts this test binary as a child that runs one test, told the path by a variable.
 pub(crate) fn child(test: &str, variable: &str, path: &Path) -> Child {

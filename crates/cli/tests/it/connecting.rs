@@ -88,7 +88,7 @@ fn a_server_of_another_folder_or_another_account_is_another_server() {
     let weaver = std::path::Path::new(env!("CARGO_BIN_EXE_weaver"));
     let in_other = |args: &[&str]| {
         let mut command = home.command(weaver);
-        crate::newcomer::Run::of(
+        crate::support::Run::new(
             command.args(args).current_dir(home.path("work/other")).output().unwrap(),
         )
     };

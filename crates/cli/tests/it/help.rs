@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::newcomer::{Home, Run};
-use crate::support::{until, weaver};
+use crate::newcomer::Home;
+use crate::support::{Run, until, weaver};
 
 /// The rows and columns that a terminal has which nobody made larger.
 const ROWS: usize = 24;
@@ -215,7 +215,7 @@ impl Workbench {
     }
 
     pub(crate) fn run(&self, line: &str) -> Run {
-        Run::of(self.command(line).output().unwrap())
+        Run::new(self.command(line).output().unwrap())
     }
 
     fn ok(&self, line: &str) -> Run {

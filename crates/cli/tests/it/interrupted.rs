@@ -7,7 +7,8 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::newcomer::{Home, Run, server, without_comments};
+use crate::newcomer::{Home, server, without_comments};
+use crate::support::Run;
 
 /// Ends the process at the step of this number, in a build with debug assertions.
 const VARIABLE: &str = "WEAVER_ABORT_AT_WRITE";
@@ -20,7 +21,7 @@ fn cut(home: &Home, line: &str, step: u32) -> Option<Run> {
     let mut command = home.command(Path::new("/bin/sh"));
     let line = format!("exec '{}' {line}", env!("CARGO_BIN_EXE_weaver"));
     command.args(["-c", &line]).env(VARIABLE, step.to_string()).stdin(Stdio::null());
-    let run = Run::of(command.output().unwrap());
+    let run = Run::new(command.output().unwrap());
     if run.code == 0 {
         return None;
     }

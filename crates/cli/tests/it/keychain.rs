@@ -7,7 +7,8 @@ use std::process::Command;
 use std::process::Stdio;
 
 use crate::fixture::SECRET;
-use crate::newcomer::{Home, Run};
+use crate::newcomer::Home;
+use crate::support::Run;
 
 /// No bus, so that no keychain of whoever runs the tests is touched.
 const NO_BUS: (&str, &str) = ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere/bus");
@@ -15,7 +16,7 @@ const ENVIRONMENT_FILE: &str = ".config/weaver/.weaver/secrets.env";
 
 fn weaver(home: &Home, args: &[&str]) -> Run {
     let mut command = home.command(Path::new(env!("CARGO_BIN_EXE_weaver")));
-    Run::of(command.env(NO_BUS.0, NO_BUS.1).args(args).stdin(Stdio::null()).output().unwrap())
+    Run::new(command.env(NO_BUS.0, NO_BUS.1).args(args).stdin(Stdio::null()).output().unwrap())
 }
 
 #[test]
@@ -74,7 +75,7 @@ fn a_secret_service_keeps_the_secrets() {
     let mut session = home.command(Path::new("/usr/bin/dbus-run-session"));
     session.args(["--", "sh", "-c", SESSION]).env("WEAVER", env!("CARGO_BIN_EXE_weaver"));
     session.env("XDG_RUNTIME_DIR", home.path("work"));
-    let ended = Run::of(Command::output(&mut session).unwrap());
+    let ended = Run::new(Command::output(&mut session).unwrap());
     assert_eq!(ended.code, 0, "{ended:?}");
     assert_eq!(home.read("found"), SECRET);
     assert_eq!(home.read("other"), "of another", "the entry of somebody else stays");

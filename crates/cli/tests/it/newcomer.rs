@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::fixture::{SECRET, VARIABLE};
+use crate::support::Run;
 
 /// Far beyond what anything here takes.
 const LONG: Duration = Duration::from_secs(90);
@@ -50,7 +51,7 @@ impl Home {
 
     pub(crate) fn weaver(&self, args: &[&str]) -> Run {
         let mut command = self.command(Path::new(env!("CARGO_BIN_EXE_weaver")));
-        Run::of(command.args(args).stdin(Stdio::null()).output().unwrap())
+        Run::new(command.args(args).stdin(Stdio::null()).output().unwrap())
     }
 
     pub(crate) fn ok(&self, args: &[&str]) -> Run {
@@ -83,27 +84,6 @@ pub(crate) fn server(behaviour: &str, mut env: Value) -> Value {
         "args": ["--exact", "fixture::fixture_main", "--nocapture"],
         "env": env,
     })
-}
-
-#[derive(Debug)]
-pub(crate) struct Run {
-    pub(crate) code: i32,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
-
-impl Run {
-    pub(crate) fn of(output: Output) -> Self {
-        Self {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
 }
 
 /// A client that starts the entry of its configuration.
@@ -417,7 +397,7 @@ fn running_it_again_takes_in_what_is_new_and_overwrites_nothing() {
         "exec '{}' update --yes --json --passphrase-fd 3 3< ../pass",
         env!("CARGO_BIN_EXE_weaver")
     );
-    let run = Run::of(command.args(["-c", &line]).output().unwrap());
+    let run = Run::new(command.args(["-c", &line]).output().unwrap());
     assert_eq!(run.code, 0, "{run:?}");
     assert_eq!(run.json()["servers"], json!(["names"]));
     let after = fs::read_to_string(home.config()).unwrap();

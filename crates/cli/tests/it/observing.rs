@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::fixture::MARK;
-use crate::newcomer::{Client, Home, Run, server, without_comments};
+use crate::newcomer::{Client, Home, server, without_comments};
+use crate::support::Run;
 
 /// A gateway in this posture, with a client that runs through it.
 fn governed(posture: &str) -> (Home, Client, String) {
@@ -25,7 +26,7 @@ fn signing(home: &Home, passphrase: &str, editor: &str, args: &str) -> Run {
     let line =
         format!("exec '{}' {args} --passphrase-fd 3 3< ../pass", env!("CARGO_BIN_EXE_weaver"));
     let mut command = home.command(Path::new("/bin/sh"));
-    Run::of(command.env("EDITOR", editor).args(["-c", &line]).output().unwrap())
+    Run::new(command.env("EDITOR", editor).args(["-c", &line]).output().unwrap())
 }
 
 fn verdict(result: &Value) -> Value {

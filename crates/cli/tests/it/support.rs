@@ -34,7 +34,7 @@ pub(crate) fn until_found<T>(what: &str, mut look: impl FnMut() -> Option<T>) ->
     }
 }
 
-/// How a run of the command ended.
+/// How a run of the command ended; the code is -1 if a signal ended it.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -45,7 +45,7 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn new(output: Output) -> Self {
         Self {
-            code: output.status.code().expect("ended by itself"),
+            code: output.status.code().unwrap_or(-1),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
         }

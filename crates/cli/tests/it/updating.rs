@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::fixture::MARK;
-use crate::newcomer::{Client, Home, Run, server, without_comments};
-use crate::support::until;
+use crate::newcomer::{Client, Home, server, without_comments};
+use crate::support::{Run, until};
 
 const CONTRACTS: &str = ".config/weaver/policy/contracts.toml";
 
@@ -51,7 +51,7 @@ impl Gateway {
         let mut command = self.home.command(Path::new("/bin/sh"));
         let weaver = env!("CARGO_BIN_EXE_weaver");
         let line = format!("exec '{weaver}' {arguments} --passphrase-fd 3 3< ../pass");
-        Run::of(command.args(["-c", &line]).output().unwrap())
+        Run::new(command.args(["-c", &line]).output().unwrap())
     }
 
     /// The verdict of one call of each tool, by a client that starts anew.
@@ -147,7 +147,7 @@ fn answers_and_reservations_hold_for_a_gateway_that_is_there() {
         let mut command = home.command(Path::new("/bin/sh"));
         let weaver = env!("CARGO_BIN_EXE_weaver");
         let from = format!("--from ../new.json {more} --passphrase-fd 3 3< ../pass");
-        Run::of(command.args(["-c", &format!("exec '{weaver}' init {from}")]).output().unwrap())
+        Run::new(command.args(["-c", &format!("exec '{weaver}' init {from}")]).output().unwrap())
     };
     let config = home.read(".config/weaver/weaver.toml");
     let missing = init("--answers ../nowhere.json");

@@ -24,6 +24,16 @@ fn call(tool: &str, arguments: &Value) -> Invocation {
     through_kernel(McpDriver::new(upstream, tool, runtime.handle().clone()), arguments)
 }
 
+/// A kernel with this driver behind `docs.read`, whose calls may take so many milliseconds.
+fn kernel(limit: u32, driver: impl Driver + 'static) -> Kernel {
+    let registry = Registry::new();
+    let mut spec = ToolSpec::new("docs.read", "Reads");
+    (spec.timeout_ms, spec.max_retries) = (limit, 0);
+    registry.register(spec.build().unwrap(), Arc::new(driver)).unwrap();
+    let policy = PolicySet::from_code(Policy::baseline().unwrap(), Contracts::new("none")).unwrap();
+    Kernel::in_memory(registry, policy).unwrap()
+}
+
 /// One call of this driver by a kernel.
 pub(crate) fn through_kernel(driver: impl Driver + 'static, arguments: &Value) -> Invocation {
     within(5_000, driver, arguments)
@@ -40,12 +50,7 @@ pub(crate) fn recorded(
     driver: impl Driver + 'static,
     arguments: &Value,
 ) -> (Invocation, Arc<dyn Ledger>) {
-    let registry = Registry::new();
-    let mut spec = ToolSpec::new("docs.read", "Reads");
-    (spec.timeout_ms, spec.max_retries) = (limit, 0);
-    registry.register(spec.build().unwrap(), Arc::new(driver)).unwrap();
-    let policy = PolicySet::from_code(Policy::baseline().unwrap(), Contracts::new("none")).unwrap();
-    let kernel = Kernel::in_memory(registry, policy).unwrap();
+    let kernel = kernel(limit, driver);
     let ledger = Arc::clone(kernel.ledger());
     let run = kernel.start_run(RunSettings::default()).unwrap();
     let principal = Principal::new(PrincipalId::parse("ana").unwrap()).with_roles(["reader"]);
@@ -62,12 +67,7 @@ pub(crate) fn streamed(
     arguments: &Value,
     mut look: impl FnMut(&Frame) -> bool,
 ) -> (Vec<Frame>, Option<Invocation>) {
-    let registry = Registry::new();
-    let mut spec = ToolSpec::new("docs.read", "Reads");
-    (spec.timeout_ms, spec.max_retries) = (limit, 0);
-    registry.register(spec.build().unwrap(), Arc::new(driver)).unwrap();
-    let policy = PolicySet::from_code(Policy::baseline().unwrap(), Contracts::new("none")).unwrap();
-    let kernel = Kernel::in_memory(registry, policy).unwrap();
+    let kernel = kernel(limit, driver);
     let run = kernel.start_run(RunSettings::default()).unwrap();
     let principal = Principal::new(PrincipalId::parse("ana").unwrap()).with_roles(["reader"]);
     let request = CapabilityRequest::new(CapabilityId::parse("docs.read").unwrap(), "read");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use weaver_agent_kernel::{
     Call, Caller, FnDriver, Kernel, Ports, PreconditionChecker, PreconditionError, Registry,
     block_on,
@@ -14,7 +14,7 @@ use weaver_drivers::http::{Access, EtagObserver, FileSecret, Method, Operation};
 use weaver_drivers::precondition::LocalPreconditions;
 use weaver_policy::{DocumentSource, DocumentSources, PolicySet};
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Clock, Effects, OsRandom, Precondition, Principal,
+    CapabilityId, CapabilityRequest, Clock, Decision, Effects, OsRandom, Precondition, Principal,
     PrincipalId, RawResult, ReasonCode, ResponseMode, RunContext, RunSettings, SystemClock,
     ToolSpec,
 };
@@ -61,6 +61,20 @@ fn kernel(contracts: &str, checker: LocalPreconditions) -> Kernel {
     kernel
 }
 
+/// The decision on a call of Ana's in whose time between grant and invocation something happens.
+fn decision_after(kernel: &Kernel, arguments: &Value, between: &dyn Fn()) -> Decision {
+    let clock = SystemClock::default();
+    let run = RunContext::create(RunSettings::default(), &clock, &OsRandom).unwrap();
+    let principal = Principal::new(PrincipalId::parse("ana").unwrap());
+    let caller = Caller { run: &run, principal: &principal };
+    let request = CapabilityRequest::new(CapabilityId::parse("notes.write").unwrap(), "note it");
+    let mode = ResponseMode::Summary;
+    let call = Call { request: &request, arguments: Some(arguments), mode };
+    let token = block_on(kernel.grant(caller, call)).token.unwrap();
+    between();
+    block_on(kernel.invoke(caller, &token, arguments, mode)).decision
+}
+
 #[test]
 fn a_repository_or_a_file_that_moved_refuses_the_call() {
     let folder = tempfile::tempdir().unwrap();
@@ -68,19 +82,8 @@ fn a_repository_or_a_file_that_moved_refuses_the_call() {
     git(folder.path(), &["init", "--quiet", "--initial-branch", "main"]);
     commit(folder.path());
     let kernel = kernel(CONTRACTS, LocalPreconditions::new([7; 32]));
-    let clock = SystemClock::default();
-    let run = RunContext::create(RunSettings::default(), &clock, &OsRandom).unwrap();
-    let principal = Principal::new(PrincipalId::parse("ana").unwrap());
-    let caller = Caller { run: &run, principal: &principal };
-    let request = CapabilityRequest::new(CapabilityId::parse("notes.write").unwrap(), "note it");
     let arguments = json!({ "repository": folder.path(), "file": file });
-    let mode = ResponseMode::Summary;
-    let call = Call { request: &request, arguments: Some(&arguments), mode };
-    let outcome = |between: &dyn Fn()| {
-        let token = block_on(kernel.grant(caller, call)).token.unwrap();
-        between();
-        block_on(kernel.invoke(caller, &token, &arguments, mode)).decision
-    };
+    let outcome = |between: &dyn Fn()| decision_after(&kernel, &arguments, between);
     assert!(outcome(&|| {}).is_allowed());
     let moved = outcome(&|| commit(folder.path()));
     assert_eq!(moved.primary_reason(), ReasonCode::PreconditionFailed);
@@ -140,19 +143,8 @@ fn a_resource_that_changed_refuses_the_call() {
         server.url("/docs/{id}")
     );
     let kernel = kernel(&contracts, checker);
-    let clock = SystemClock::default();
-    let run = RunContext::create(RunSettings::default(), &clock, &OsRandom).unwrap();
-    let principal = Principal::new(PrincipalId::parse("ana").unwrap());
-    let caller = Caller { run: &run, principal: &principal };
-    let request = CapabilityRequest::new(CapabilityId::parse("notes.write").unwrap(), "note it");
     let arguments = json!({ "id": "a b", "text": "new" });
-    let mode = ResponseMode::Summary;
-    let call = Call { request: &request, arguments: Some(&arguments), mode };
-    let outcome = |between: &dyn Fn()| {
-        let token = block_on(kernel.grant(caller, call)).token.unwrap();
-        between();
-        block_on(kernel.invoke(caller, &token, &arguments, mode)).decision
-    };
+    let outcome = |between: &dyn Fn()| decision_after(&kernel, &arguments, between);
     assert!(outcome(&|| {}).is_allowed());
     assert!(server.asked().iter().all(|asked| asked.line() == "HEAD /docs/a%20b HTTP/1.1"));
     let moved = outcome(&|| state.lock().unwrap().1 = "etag: \"2\"\r\n".to_owned());

@@ -139,7 +139,6 @@ fn events_have_their_most_their_largest_and_their_latest() {
     assert!(said.ends_with("event 1 (call.intent) is after year 2255"), "{said}");
 }
 
-#[cfg(feature = "sqlite")]
 #[test]
 fn a_store_of_records_takes_records_and_nothing_else() {
     use weaver_trace_store::{RecordsOptions, SqliteRecords};
@@ -244,6 +243,5 @@ fn the_bounds_are_those_that_are_documented() {
     assert_eq!((TILE_HEIGHT, TILE_WIDTH, TILE_BYTES), (8, 256, 8_160));
     assert_eq!(weaver_trace_store::prune::INTENT_AGE, 3_600_000_000);
     assert_eq!(weaver_trace_store::retention::MIN_AGE.as_secs(), 86_400);
-    #[cfg(feature = "sqlite")]
     assert_eq!(weaver_trace_store::OpenOptions::default().max_wal_bytes, 268_435_456);
 }

@@ -154,7 +154,6 @@ fn questions_exports_and_retentions_have_their_codes() {
 }
 
 #[test]
-#[cfg(feature = "sqlite")]
 fn the_index_has_its_codes() {
     use weaver_trace_store::index::IndexError;
 

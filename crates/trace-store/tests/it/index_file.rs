@@ -1,40 +1,22 @@
 //! The file of the index: whose it is, which sums it gives, and what a check counts.
 
-use rusqlite::Connection;
-use weaver_trace_store::SqliteLedger;
 use weaver_trace_store::index::{Index, IndexCheck, IndexStatus};
 use weaver_trace_store::query::CandidateLookup;
 
-use crate::made_up;
-use crate::support::open;
+use crate::made_up::{self, Store};
+use crate::support::change;
 
-struct Store {
-    folder: tempfile::TempDir,
-    ledger: SqliteLedger,
+/// A store with so many events, and its index.
+fn indexed(events: u64) -> (Store, Index) {
+    let store = Store::of(events);
+    let index = Index::open(store.path(), &store.ledger).unwrap();
+    index.catch_up(&store.ledger, &mut |_, _| {}).unwrap();
+    (store, index)
 }
 
-impl Store {
-    fn of(events: u64) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let ledger = open(&folder.path().join("ledger.db"));
-        made_up::fill(&ledger, 0..events);
-        Self { folder, ledger }
-    }
-
-    fn path(&self) -> std::path::PathBuf {
-        self.folder.path().join("ledger.db")
-    }
-
-    fn indexed(events: u64) -> (Self, Index) {
-        let store = Self::of(events);
-        let index = Index::open(store.path(), &store.ledger).unwrap();
-        index.catch_up(&store.ledger, &mut |_, _| {}).unwrap();
-        (store, index)
-    }
-
-    fn change(&self, sql: &str) {
-        Connection::open(Index::path_of(self.path())).unwrap().execute_batch(sql).unwrap();
-    }
+/// Changes the index behind its back.
+fn change_index(store: &Store, sql: &str) {
+    change(&Index::path_of(store.path()), sql);
 }
 
 #[test]
@@ -53,10 +35,10 @@ fn an_index_that_names_another_log_leaf_or_place_is_not_used() {
         ("PRAGMA user_version = 3", false),
         ("DROP TABLE meta", false),
     ] {
-        let (store, index) = Store::indexed(30);
+        let (store, index) = indexed(30);
         drop(index);
         assert!(Index::find(store.path(), &store.ledger).is_some());
-        store.change(sql);
+        change_index(&store, sql);
         assert_eq!(Index::find(store.path(), &store.ledger).is_some(), is_used, "{sql}");
     }
     let store = Store::of(3);
@@ -67,7 +49,7 @@ fn an_index_that_names_another_log_leaf_or_place_is_not_used() {
 
 #[test]
 fn only_whole_blocks_have_sums() {
-    let (store, index) = Store::indexed(2_500);
+    let (store, index) = indexed(2_500);
     let status = index.status(&store.ledger).unwrap();
     assert_eq!(status, IndexStatus { position: 2_500, size: 2_500 });
     assert_eq!(index.position(), 2_500);
@@ -103,12 +85,12 @@ fn a_step_takes_in_no_more_than_one_block_and_catching_up_tells_how_far_it_is() 
 
 #[test]
 fn a_check_counts_terms_and_sums_that_only_one_side_has() {
-    let (store, index) = Store::indexed(1_200);
+    let (store, index) = indexed(1_200);
     let check = || index.check(&store.ledger, &mut |_, _| {}).unwrap();
     assert_eq!(check(), IndexCheck { events: 1_200, wrong: 0 });
-    store.change("UPDATE blocks SET sums = sums || ' ' WHERE first = 0");
+    change_index(&store, "UPDATE blocks SET sums = sums || ' ' WHERE first = 0");
     assert_eq!(check(), IndexCheck { events: 1_200, wrong: 2 }, "one on either side");
-    store.change("DELETE FROM blocks WHERE first = 0");
+    change_index(&store, "DELETE FROM blocks WHERE first = 0");
     assert_eq!(check(), IndexCheck { events: 1_200, wrong: 1 });
     let mut told = Vec::new();
     index.check(&store.ledger, &mut |at, aim| told.push((at, aim))).unwrap();

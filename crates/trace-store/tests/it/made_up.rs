@@ -4,14 +4,36 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use weaver_trace_store::SqliteLedger;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{Batch, Durability, Ledger, MAX_BATCH_EVENTS, NewEvent};
 use weaver_types::{CallId, EventKind, RunId, Timestamp};
+
+use crate::support::open;
 
 /// Now, for the questions; the events lie before it, and end there.
 pub(crate) const AT: i64 = 1_700_000_000_000_000;
 /// After so many events the shapes begin again.
 pub(crate) const EVERY: u64 = 12 * 35;
+
+/// A ledger file of made-up events.
+pub(crate) struct Store {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) ledger: SqliteLedger,
+}
+
+impl Store {
+    pub(crate) fn of(events: u64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = open(&folder.path().join("ledger.db"));
+        fill(&ledger, 0..events);
+        Self { folder, ledger }
+    }
+
+    pub(crate) fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join("ledger.db")
+    }
+}
 
 const PEOPLE: [&str; 5] = ["ann", "bob", "cleo", "Ann", "d'arc"];
 const THINGS: [&str; 7] = [

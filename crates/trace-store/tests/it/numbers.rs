@@ -60,7 +60,6 @@ fn of_a_hundred_thousand_appends_from_64_threads_each_has_its_own_number_in_memo
     each_number_is_given_once(&memory());
 }
 
-#[cfg(feature = "sqlite")]
 #[test]
 fn of_a_hundred_thousand_appends_from_64_threads_each_has_its_own_number_in_a_file() {
     let folder = tempfile::tempdir().unwrap();

@@ -16,7 +16,7 @@ use weaver_trace_store::{Reader, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
 use weaver_types::{EventKind, Timestamp};
 
-use crate::made_up::{self, AT, EVERY};
+use crate::made_up::{self, AT, EVERY, Store};
 use crate::support::open;
 
 fn filter(terms: &str) -> EventFilter {
@@ -97,23 +97,7 @@ const ASKED: &[&str] = &[
     "principal:cleo since:90m weekly",
 ];
 
-struct Store {
-    folder: tempfile::TempDir,
-    ledger: SqliteLedger,
-}
-
 impl Store {
-    fn of(events: u64) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let ledger = open(&folder.path().join("ledger.db"));
-        made_up::fill(&ledger, 0..events);
-        Self { folder, ledger }
-    }
-
-    fn path(&self) -> std::path::PathBuf {
-        self.folder.path().join("ledger.db")
-    }
-
     fn index(&self) -> Index {
         Index::open(self.path(), &self.ledger).unwrap()
     }

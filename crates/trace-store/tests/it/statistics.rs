@@ -199,20 +199,27 @@ fn sums_are_taken_stride_by_stride_and_progress_is_told() {
 /// A lookup that keeps the sums of one block, and counts a hundred refusals in it.
 struct OneBlock(Range<u64>);
 
-impl CandidateLookup for OneBlock {
-    fn position(&self) -> u64 {
-        0
-    }
+/// The part of a lookup that finds no events.
+macro_rules! finds_nothing {
+    () => {
+        fn position(&self) -> u64 {
+            0
+        }
 
-    fn candidates(
-        &self,
-        _: &EventFilter,
-        _: Range<u64>,
-        _: EventOrder,
-        _: usize,
-    ) -> Option<Vec<u64>> {
-        None
-    }
+        fn candidates(
+            &self,
+            _: &EventFilter,
+            _: Range<u64>,
+            _: EventOrder,
+            _: usize,
+        ) -> Option<Vec<u64>> {
+            None
+        }
+    };
+}
+
+impl CandidateLookup for OneBlock {
+    finds_nothing!();
 
     fn sums(&self, first: u64) -> Option<(LogStats, u64)> {
         let kept = LogStats { refusals: counts(&[("deny", 100)]), ..LogStats::default() };
@@ -248,18 +255,7 @@ fn sums_that_a_lookup_keeps_serve_where_their_block_lies_within_what_is_asked() 
 fn a_lookup_that_keeps_no_sums_says_so() {
     struct Plain;
     impl CandidateLookup for Plain {
-        fn position(&self) -> u64 {
-            0
-        }
-        fn candidates(
-            &self,
-            _: &EventFilter,
-            _: Range<u64>,
-            _: EventOrder,
-            _: usize,
-        ) -> Option<Vec<u64>> {
-            None
-        }
+        finds_nothing!();
     }
     assert_eq!(Plain.sums(0), None);
     let found =

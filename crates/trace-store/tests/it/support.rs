@@ -54,7 +54,6 @@ pub(crate) fn numbered(n: u64, durability: Durability) -> Batch {
     Batch::new(durability).with_event(event(1_000, format!("{{\"n\":{n}}}")))
 }
 
-#[cfg(feature = "sqlite")]
 pub(crate) fn key(id: &str) -> weaver_types::ledger::RecordKey {
     let namespace = weaver_types::ledger::Namespace::TokenUse;
     weaver_types::ledger::RecordKey::new(weaver_types::Tenant::default(), namespace, id)
@@ -67,20 +66,17 @@ pub(crate) fn fill(ledger: &dyn Ledger, count: u64) {
     }
 }
 
-#[cfg(feature = "sqlite")]
 pub(crate) fn open(path: &std::path::Path) -> weaver_trace_store::SqliteLedger {
     weaver_trace_store::SqliteLedger::open(path, weaver_trace_store::OpenOptions::default())
         .unwrap()
 }
 
 /// Changes a file behind the back of the store.
-#[cfg(feature = "sqlite")]
 pub(crate) fn change(path: &std::path::Path, sql: &str) {
     rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
 /// Starts this test binary as a child that runs one test, told the path by a variable.
-#[cfg(feature = "sqlite")]
 pub(crate) fn child(test: &str, variable: &str, path: &std::path::Path) -> std::process::Child {
     use std::process::{Command, Stdio};
     Command::new(std::env::current_exe().unwrap())
@@ -95,7 +91,7 @@ pub(crate) fn child(test: &str, variable: &str, path: &std::path::Path) -> std::
 
 /// How often a child that runs one test has synced the write-ahead log since it last said `begin`,
 /// each time that it says one of these; `None` where `strace` is missing or not allowed.
-#[cfg(all(feature = "sqlite", target_os = "linux"))]
+#[cfg(target_os = "linux")]
 pub(crate) fn syncs_of(
     test: &str,
     variable: &str,

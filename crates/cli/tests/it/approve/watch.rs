@@ -1,6 +1,6 @@
 //! `weaver approve watch`, and the question on the terminal.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -16,6 +16,14 @@ fn watching(desk: &Desk) -> Child {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()
+}
+
+/// The request that the next line tells of, and what is new about it.
+fn next_news(out: &mut impl BufRead) -> (String, String) {
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    let value: Value = serde_json::from_str(&line).unwrap();
+    (value["id"].as_str().unwrap().to_owned(), value["news"].as_str().unwrap().to_owned())
 }
 
 /// The command line that grants a request and tells how it ended.
@@ -46,12 +54,7 @@ fn requests_are_told_as_they_appear_and_end_and_a_closed_pipe_ends_it() {
     let desk = Desk::new();
     let mut child = watching(&desk);
     let mut out = BufReader::new(child.stdout.take().unwrap());
-    let mut told = || {
-        let mut line = String::new();
-        out.read_line(&mut line).unwrap();
-        let value: Value = serde_json::from_str(&line).unwrap();
-        (value["id"].as_str().unwrap().to_owned(), value["news"].as_str().unwrap().to_owned())
-    };
+    let mut told = || next_news(&mut out);
     let request = desk.held("pay.send", &json!({ "amount": 1 }));
     let said = |news: &str| (request.clone(), news.to_owned());
     assert_eq!(told(), said("new"));
@@ -76,12 +79,7 @@ fn a_request_that_opens_and_ends_between_two_polls_is_told() {
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
     };
     let mut out = BufReader::new(child.stdout.take().unwrap());
-    let mut told = || {
-        let mut line = String::new();
-        out.read_line(&mut line).unwrap();
-        let value: Value = serde_json::from_str(&line).unwrap();
-        (value["id"].as_str().unwrap().to_owned(), value["news"].as_str().unwrap().to_owned())
-    };
+    let mut told = || next_news(&mut out);
     let first = desk.held("pay.send", &json!({ "amount": 1 }));
     assert_eq!(told(), (first, "new".to_owned()));
     // While it is stopped it polls nothing.
