@@ -36,22 +36,10 @@ pub(crate) enum DemoError {
     },
     /// `weaver serve` could not be started, did not answer, or answered with a protocol error.
     #[error("no answer from `weaver serve` to {request}: {reason}")]
-    Serve {
-        /// What was asked.
-        request: String,
-        /// Why there is no answer.
-        reason: String,
-    },
+    Serve { request: String, reason: String },
     /// Weaver's answer is not the one that it must give.
     #[error("step `{step}`: expected {expected}, got {found}; this is a defect, please report it")]
-    Unexpected {
-        /// The step.
-        step: &'static str,
-        /// What had to come.
-        expected: String,
-        /// What came.
-        found: String,
-    },
+    Unexpected { step: &'static str, expected: String, found: String },
     /// The demo's own documents are refused.
     #[error("the demo's documents are refused, which is a defect: {0}")]
     Documents(String),
@@ -60,12 +48,7 @@ pub(crate) enum DemoError {
     Ledger(String),
     /// The demo's MCP server was asked to serve a folder that it cannot.
     #[error("cannot serve `{}`: {reason}; name a folder that `weaver demo --keep` made", root.display())]
-    Root {
-        /// The folder.
-        root: PathBuf,
-        /// Why not.
-        reason: String,
-    },
+    Root { root: PathBuf, reason: String },
 }
 
 impl DemoError {

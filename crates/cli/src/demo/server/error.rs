@@ -9,37 +9,22 @@ use std::io;
 pub(super) enum ToolError {
     /// An argument is missing or not a text.
     #[error("the argument `{name}` is missing or is not text")]
-    Argument {
-        /// The argument.
-        name: &'static str,
-    },
+    Argument { name: &'static str },
     /// A name that is not valid, or could be a path.
     #[error("a name has 1 to 64 lower-case letters, digits and hyphens")]
     Name,
     /// No note has this name.
     #[error("there is no note `{name}`")]
-    NoteNotFound {
-        /// The name.
-        name: String,
-    },
+    NoteNotFound { name: String },
     /// The text of a note is too long.
     #[error("a note has at most {most} bytes")]
-    NoteSize {
-        /// The limit.
-        most: u64,
-    },
+    NoteSize { most: u64 },
     /// There are too many notes for another one.
     #[error("there are at most {most} notes; delete one first")]
-    NoteCount {
-        /// The limit.
-        most: usize,
-    },
+    NoteCount { most: usize },
     /// A file is too long to be read.
     #[error("the file has more than {most} bytes")]
-    FileSize {
-        /// The limit.
-        most: u64,
-    },
+    FileSize { most: u64 },
     /// The file is a folder, a link or the like.
     #[error("this is not a plain file")]
     NotARegularFile,

@@ -17,74 +17,34 @@ use crate::confine::ConfineError;
 pub(super) enum ProtectionError {
     /// A kernel file about this process cannot be read.
     #[error("{file} cannot be read: {source}")]
-    Read {
-        /// The file.
-        file: &'static str,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Read { file: &'static str, source: io::Error },
     /// A kernel file that configures a namespace cannot be written.
     #[error("{file} cannot be written: {source}")]
-    Write {
-        /// The file.
-        file: &'static str,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Write { file: &'static str, source: io::Error },
     /// The kernel refuses a new namespace.
     #[error("no namespace of its own: {source}")]
-    Namespace {
-        /// The system's reason.
-        source: nix::errno::Errno,
-    },
+    Namespace { source: nix::errno::Errno },
     /// The namespaces of another process cannot be opened.
     #[error("the namespaces of process {process} cannot be opened: {source}")]
-    OpenNamespace {
-        /// The process.
-        process: u32,
-        /// The system's reason.
-        source: io::Error,
-    },
+    OpenNamespace { process: u32, source: io::Error },
     /// Another process has other mounts than expected.
     #[error("process {process} has other mounts")]
-    OtherNamespace {
-        /// The process.
-        process: u32,
-    },
+    OtherNamespace { process: u32 },
     /// A denied path is a link, which could be replaced.
     #[error("`{}` is a symbolic link", path.display())]
-    SymbolicLink {
-        /// The path.
-        path: PathBuf,
-    },
+    SymbolicLink { path: PathBuf },
     /// A denied path, or a folder above it, cannot be a mount point.
     #[error("`{}` cannot be covered: {source}", path.display())]
-    Cover {
-        /// The path.
-        path: PathBuf,
-        /// The system's reason.
-        source: Errno,
-    },
+    Cover { path: PathBuf, source: Errno },
     /// A denied path is still visible after it was covered.
     #[error("`{}` was not covered", path.display())]
-    Uncovered {
-        /// The path.
-        path: PathBuf,
-    },
+    Uncovered { path: PathBuf },
     /// No working directory is available below the mounts.
     #[error("no working directory: {source}")]
-    WorkingDirectory {
-        /// The system's reason.
-        source: io::Error,
-    },
+    WorkingDirectory { source: io::Error },
     /// Kernel files cannot be made read-only.
     #[error("`{}` stays writable: {source}", path.display())]
-    KernelFiles {
-        /// Where they are mounted.
-        path: PathBuf,
-        /// The system's reason.
-        source: Errno,
-    },
+    KernelFiles { path: PathBuf, source: Errno },
     /// The kernel has no Landlock.
     #[error("the kernel has no landlock")]
     NoLandlock,
@@ -111,39 +71,20 @@ pub(super) enum ProtectionError {
     FilterInstallation(#[from] seccompiler::Error),
     /// The text is not a user.
     #[error("`{text}` is not a user; write a name, `uid` or `uid:gid`")]
-    UserForm {
-        /// The text.
-        text: String,
-    },
+    UserForm { text: String },
     /// The user database cannot be read.
     #[error("`{text}` cannot be looked up: {source}")]
-    UserLookup {
-        /// The user as configured.
-        text: String,
-        /// The system's reason.
-        source: nix::errno::Errno,
-    },
+    UserLookup { text: String, source: nix::errno::Errno },
     /// There is no user of this name.
     #[error("there is no user `{name}`")]
-    UnknownUser {
-        /// The name.
-        name: String,
-    },
+    UnknownUser { name: String },
     /// The user or its group is root.
     #[error("`{text}` is root; name another user")]
-    RootUser {
-        /// The user as configured.
-        text: String,
-    },
+    RootUser { text: String },
     /// This process is not root and cannot change its user.
     #[error("only root can start it as another user")]
     NotRoot,
     /// The kernel refuses the change to this user.
     #[error("user {user} cannot be assumed: {source}")]
-    AssumeUser {
-        /// The user.
-        user: Uid,
-        /// The system's reason.
-        source: nix::errno::Errno,
-    },
+    AssumeUser { user: Uid, source: nix::errno::Errno },
 }

@@ -7,19 +7,13 @@ use std::time::Duration;
 pub(crate) enum RelistError {
     /// The server is unavailable, or its list cannot be used.
     #[error("{problem}")]
-    Unavailable {
-        /// What is wrong with it.
-        problem: String,
-    },
+    Unavailable { problem: String },
     /// The server is not connected yet.
     #[error("it is still starting")]
     Starting,
     /// The server did not list its tools in time.
     #[error("it did not list its tools again within {limit:?}")]
-    TimedOut {
-        /// The time limit.
-        limit: Duration,
-    },
+    TimedOut { limit: Duration },
     /// The gateway is about to end.
     #[error("the gateway ends")]
     Closing,
