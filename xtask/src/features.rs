@@ -28,7 +28,11 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
             let mut command = process::cargo(sh).args(["check", "-p", package.name.as_str()]);
             // Only the library: its tests are checked with all features.
             command = command.arg(if has_library(package) { "--lib" } else { "--bins" });
-            command = command.arg("--no-default-features");
+            // To cargo, a crate with an empty `default` is another than the same crate without it,
+            // and those that depend on it enable it. So it would be checked twice.
+            if has_default_features(package) {
+                command = command.arg("--no-default-features");
+            }
             if !feature.is_empty() {
                 command = command.args(["--features", feature]);
             }
@@ -43,13 +47,17 @@ fn non_default_features(package: &Package) -> Vec<&str> {
     package.features.keys().map(String::as_str).filter(|name| *name != "default").collect()
 }
 
+fn has_default_features(package: &Package) -> bool {
+    package.features.get("default").is_some_and(|enabled| !enabled.is_empty())
+}
+
 fn has_library(package: &Package) -> bool {
     package.targets.iter().any(|target| target.kind.contains(&TargetKind::Lib))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{has_library, non_default_features};
+    use super::{has_default_features, has_library, non_default_features};
     use crate::workspace;
 
     #[test]
@@ -65,5 +73,8 @@ mod tests {
         assert_eq!(non_default_features(find("weaver-gateway")), ["keychain", "tiktoken"]);
         assert!(non_default_features(find("weaver-policy")).is_empty());
         assert!(has_library(find("weaver-gateway")) && !has_library(find("weaver-cli")));
+        assert!(has_default_features(find("weaver-cli")));
+        assert!(!has_default_features(find("weaver-drivers")));
+        assert!(!has_default_features(find("weaver-policy")));
     }
 }
