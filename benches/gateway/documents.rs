@@ -50,9 +50,11 @@ version = 1
 
 /// Which servers stand behind the gateway.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Servers {
+pub(crate) enum Servers<'a> {
     /// One, whose tools keep their names.
     One,
+    /// One of the official SDK: this program with the argument `server`.
+    Sdk(&'a Path),
     /// Several servers, each with further tools beside the two that are called.
     Many { servers: usize, more: usize },
 }
@@ -70,7 +72,7 @@ pub(crate) struct Setup {
 
 impl Setup {
     /// Writes everything.
-    pub(crate) fn write(servers: Servers) -> Result<Self, Failure> {
+    pub(crate) fn write(servers: Servers<'_>) -> Result<Self, Failure> {
         // In the target folder rather than in a temporary file system, which syncs nothing.
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR"))?;
         let root = SigningKey::from_seed([7; 32]);
@@ -90,7 +92,7 @@ impl Setup {
         }
         // A port that is free now; nobody else is expected to take it.
         let http = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        let unprefixed = matches!(servers, Servers::One);
+        let unprefixed = !matches!(servers, Servers::Many { .. });
         let mut text = format!(
             "[gateway]\nmode = \"proxy\"\nunprefixed = {unprefixed}\n\
              [principal]\nid = \"bench\"\n\
@@ -98,17 +100,18 @@ impl Setup {
              [http]\nlisten = \"{http}\"\nanonymous = true\n",
             root.public()
         );
-        let program = serde_json::to_string(&std::env::current_exe()?)?;
-        let (count, more) = match servers {
-            Servers::One => (1, 0),
-            Servers::Many { servers, more } => (servers, more),
+        let own = std::env::current_exe()?;
+        let (program, args, count) = match servers {
+            Servers::One => (own.as_path(), vec![AS_SERVER.to_owned()], 1),
+            Servers::Sdk(program) => (program, vec!["server".to_owned()], 1),
+            Servers::Many { servers, more } => {
+                (own.as_path(), vec![AS_SERVER.to_owned(), more.to_string()], servers)
+            }
         };
+        let (program, args) = (serde_json::to_string(program)?, serde_json::to_string(&args)?);
         for n in 0..count {
             let name = if n == 0 { "echo".to_owned() } else { format!("echo{n}") };
-            writeln!(
-                text,
-                "[mcpServers.{name}]\ncommand = {program}\nargs = [\"{AS_SERVER}\", \"{more}\"]"
-            )?;
+            writeln!(text, "[mcpServers.{name}]\ncommand = {program}\nargs = {args}")?;
         }
         let config = folder.path().join("weaver.toml");
         std::fs::write(&config, text)?;

@@ -5,7 +5,8 @@
 //! machine does hits all alike. A read is recorded in the ledger without waiting for the disk, a
 //! write waits until its intent is synced: the two levels of durability. The program starts itself
 //! again as server, as relay and as gateway; `--weaver FILE` measures that command in the place of
-//! the last.
+//! the last. With `--sdk FILE`, client and server are also those of the official SDK, whose own work
+//! is a part of each call, as it is for programs in use.
 //!
 //! `cargo xtask speed gateway`, or `cargo bench -p weaver-benches --bench gateway`; without `--bench`
 //! or with `--test` it makes a few calls and measures nothing.
@@ -17,6 +18,7 @@ mod program;
 mod proxy;
 mod relay;
 mod role;
+mod sdk;
 mod spread;
 mod ways;
 
@@ -64,7 +66,8 @@ fn run() -> Result<(), Failure> {
     if has("--list") {
         return Ok(());
     }
-    let programs = Programs { weaver: value_of("--weaver").map(PathBuf::from) };
+    let program = |flag: &str| value_of(flag).map(PathBuf::from);
+    let programs = Programs { weaver: program("--weaver"), sdk: program("--sdk") };
     let in_earnest = has("--bench") && !has("--test");
     let mut effort = if in_earnest { Effort::FULL } else { Effort::SMOKE };
     if let Some(calls) = value_of("--session") {

@@ -20,10 +20,10 @@ use crate::{AS_RELAY, AS_SERVER, Failure};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effort {
     /// Calls over each way, and those before them that do not count.
-    calls: usize,
+    pub(crate) calls: usize,
     warm_up: usize,
     /// Calls of each of many callers.
-    each: usize,
+    pub(crate) each: usize,
     /// Calls of the long session.
     pub(crate) session: usize,
     /// Servers, and tools of each.
@@ -47,7 +47,7 @@ impl Effort {
         Self { calls: 5, warm_up: 1, each: 2, session: 50, servers: 3, tools: 10, starts: 3 };
 }
 
-const CALLERS: usize = 64;
+pub(crate) const CALLERS: usize = 64;
 /// How long many servers may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(60);
 const MEGABYTE: f64 = 1024.0 * 1024.0;
@@ -76,6 +76,11 @@ pub(crate) fn measure(
         }
         if wanted("callers") {
             add("callers", callers(programs, effort).await?);
+        }
+        if wanted("sdk")
+            && let Some(sdk) = &programs.sdk
+        {
+            add("sdk", crate::sdk::measure(programs, sdk, effort)?);
         }
         if wanted("session") {
             add("session", session(programs, effort).await?);

@@ -13,6 +13,8 @@ use crate::{AS_GATEWAY, AS_SHIM, Failure};
 pub(crate) struct Programs {
     /// The command.
     pub(crate) weaver: Option<PathBuf>,
+    /// Client and server of the official SDK.
+    pub(crate) sdk: Option<PathBuf>,
 }
 
 impl Programs {

@@ -38,7 +38,8 @@ enum SpeedVerb {
     /// The context compiler, from 100 to 100,000 events, compared with contextweaver (Python).
     Compile(Compile),
     /// Calls through the gateway over pipes and HTTP, many callers, a long session, many servers
-    /// and a start, compared with direct calls, a raw relay and two proxies (Python).
+    /// and a start, compared with direct calls, a raw relay and two proxies (Python); also with
+    /// client and server of the official SDK.
     Gateway(Gateway),
     /// Routing over 83 and 1,000 tools, compared with contextweaver (Python) and a plain BM25.
     Routing(Routing),
@@ -65,7 +66,7 @@ struct Gateway {
     /// Calls of the long session.
     #[arg(long, value_name = "N")]
     session: Option<usize>,
-    /// Measure only this: `one_caller`, `http`, `callers`, `session`, `servers` or `shim`.
+    /// Measure only this: `one_caller`, `http`, `callers`, `sdk`, `session`, `servers` or `shim`.
     #[arg(long, value_name = "PART")]
     only: Option<String>,
 }

@@ -37,12 +37,21 @@ pub fn measure(sh: &Shell, target: &Path, args: &Gateway) -> Result<Value> {
         let file = target.join("speed").join("proxies.json");
         sh.write_file(&file, proxies(sh, target)?.to_string())?;
         add("--proxies", file.display().to_string());
+        add("--sdk", sdk(sh, target)?);
     }
     let profile = if effort.smoke { "dev" } else { "dist" };
     let bench =
         ["bench", "--profile", profile, "--package", "weaver-benches", "--bench", "gateway"];
     let smoke = effort.smoke.then_some("--test");
     read_json(process::cargo(sh).args(bench).args(["--", "--json"]).args(smoke).args(words))
+}
+
+/// Builds client and server of the official SDK, in a workspace of their own.
+fn sdk(sh: &Shell, target: &Path) -> Result<String> {
+    let folder = target.join("sdk");
+    let build = ["build", "--release", "--manifest-path", "benches/sdk/Cargo.toml", "--target-dir"];
+    process::run(process::cargo(sh).args(build).arg(&folder))?;
+    Ok(folder.join("release").join("weaver-sdk-bench").display().to_string())
 }
 
 /// How the proxies are started. One that cannot be installed is left out and reported.
@@ -70,6 +79,7 @@ fn proxies(sh: &Shell, target: &Path) -> Result<Value> {
 
 fn lines(ours: &Value) -> Vec<TargetResult> {
     let mut lines = one_caller(ours);
+    lines.extend(with_sdk(ours));
     lines.extend(under_load(ours));
     lines.extend(shim_start(ours));
     lines
@@ -112,6 +122,38 @@ fn one_caller(ours: &Value) -> Vec<TargetResult> {
             "a read over HTTP, of a direct one",
             ratio(http("shared"), http("direct")),
             1.6,
+        ),
+    ]
+}
+
+/// Client and server of the official SDK, whose own work is a part of each call.
+fn with_sdk(ours: &Value) -> Vec<TargetResult> {
+    let of = |way, what| number(ours, &["sdk", way, what]);
+    let compared = |what, way, direct| ratio(of(way, what), of(direct, what));
+    let at_least = |name, value| TargetResult { name, value, target: 0.2, unit: "x" };
+    vec![
+        at_most_ratio(
+            "official SDK: a read through shim and daemon, of a direct one",
+            compared("median_us", "shared", "direct"),
+            5.0,
+        ),
+        at_most_ratio(
+            "official SDK: its slowest hundredth, of its median",
+            ratio(of("shared", "p99_us"), of("shared", "median_us")),
+            3.0,
+        ),
+        at_most_ratio(
+            "official SDK: a read over HTTP, of a direct one",
+            compared("median_us", "http_shared", "http_direct"),
+            1.6,
+        ),
+        at_least(
+            "official SDK: calls a second of 64 callers, of direct ones",
+            compared("calls_per_s", "shared", "direct"),
+        ),
+        at_least(
+            "official SDK: the same over HTTP",
+            compared("calls_per_s", "http_shared", "http_direct"),
         ),
     ]
 }
@@ -195,7 +237,7 @@ pub fn table(ours: &Value) -> String {
         }
     }
     out.push('\n');
-    for part in ["callers", "session", "servers", "shim"] {
+    for part in ["sdk", "callers", "session", "servers", "shim"] {
         if let Some(figures) = ours.get(part) {
             let _ = writeln!(out, "{part:<10}{figures}");
         }
@@ -223,14 +265,25 @@ mod tests {
                 "put": { "direct": spread(100, 200), "shared": spread(4_600, 9_000), "append": spread(4_000, 8_000) },
             },
             "http": { "direct": spread(300, 400), "shared": spread(480, 900) },
+            "sdk": {
+                "direct": { "median_us": 100, "calls_per_s": 10_000 },
+                "shared": { "median_us": 400, "p99_us": 1_300, "calls_per_s": 2_100 },
+                "http_direct": { "median_us": 400, "calls_per_s": 8_000 },
+                "http_shared": { "median_us": 600, "calls_per_s": 1_500 },
+            },
             "callers": { "direct_per_s": 10_000.0, "shared_per_s": 1_900.0 },
             "session": { "first_us": 500.0, "last_us": 540.0, "middle_mb": 50.0, "last_mb": 56.0 },
             "servers": { "ready_after_last_ms": 300.0, "memory_mb": 160.0 },
             "shim": { "first_answer": spread(20_000, 40_000), "memory_mb": 9.0 },
         });
         let good: Vec<bool> = lines(&ours).iter().filter_map(TargetResult::is_met).collect();
-        let target =
-            [true, true, false, true, false, true, false, true, false, true, false, true, true];
+        let of_sdk = [true, false, true, true, false];
+        let target = [
+            &[true, true, false, true, false, true][..],
+            &of_sdk,
+            &[false, true, false, true, false, true, true],
+        ]
+        .concat();
         assert_eq!(good, target);
         assert!(table(&ours).contains("4.90 x"));
         assert!(lines(&json!({})).iter().all(|line| line.is_met().is_none()));
