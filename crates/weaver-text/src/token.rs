@@ -86,6 +86,12 @@ pub trait TokenCounter: Send + Sync {
         false
     }
 
+    /// The most tokens that `text` can have by its length, or `None` if only counting says it.
+    fn most_tokens(&self, text: &str) -> Option<usize> {
+        let _ = text;
+        None
+    }
+
     /// Whether `text` has at most `limit` tokens. May stop counting early.
     fn within(&self, text: &str, limit: usize) -> bool {
         self.count_up_to(text, limit).within(limit)

@@ -14,6 +14,7 @@ mod excerpt;
 mod excerpt_request;
 mod hidden_characters;
 mod pruned_json;
+mod render_budget;
 mod structured_value;
 mod table;
 mod text;
@@ -26,6 +27,7 @@ use weaver_types::{ContentBlocks, Frame, RawContent, RawResult, Warning};
 
 use self::block_continuation::CutBlock;
 use self::block_excerpt::Omission;
+use self::render_budget::SharedBudget;
 use super::build::empty_frame;
 use crate::content::{Content, Shape};
 use crate::redact::Redactor;
@@ -34,38 +36,12 @@ use crate::tabular;
 
 pub(crate) use excerpt::{of_content as excerpt_of, of_rows as excerpt_table};
 pub(crate) use excerpt_request::{Continuation, Excerpt, ExcerptRequest};
+pub(crate) use render_budget::RenderBudget;
 pub(crate) use text::{PageEnd, fitting_chars, page_of_lines};
 pub(crate) use verbatim_content::Masker;
 
 /// The note on a text whose lines can be queried as rows.
 const LINES_ARE_ROWS: &str = "`filter`, `sort` and `group_by` read its lines as rows.";
-
-/// How many tokens may be shown, and how many characters where a rule limits them.
-#[derive(Clone, Copy)]
-pub(crate) struct RenderBudget {
-    pub(crate) tokens: usize,
-    pub(crate) chars: usize,
-}
-
-impl RenderBudget {
-    fn from_limits(limits: &EffectiveLimits) -> Self {
-        Self { tokens: limits.tokens, chars: limits.chars }
-    }
-
-    /// True if the text fits.
-    pub(crate) fn fits_text(self, text: &str, limits: &EffectiveLimits) -> bool {
-        self.token_count(text, limits) <= self.tokens
-            && (self.chars == usize::MAX || text.chars().count() <= self.chars)
-    }
-
-    /// The tokens of a text, or `usize::MAX` if there are more than the budget has.
-    pub(crate) fn token_count(self, text: &str, limits: &EffectiveLimits) -> usize {
-        // A token has at least one byte, so counting can stop early and most texts are never
-        // counted.
-        let counted = limits.token_counter().count_up_to(text, self.tokens.saturating_add(1));
-        counted.tokens().unwrap_or(usize::MAX)
-    }
-}
 
 /// Builds the first frame of a result in mode `auto`.
 pub(crate) fn build(
@@ -99,7 +75,6 @@ fn whole_content(
     limits: &EffectiveLimits,
     masker: &mut Masker<'_>,
 ) -> Option<(Vec<Value>, Option<Value>)> {
-    let budget = RenderBudget::from_limits(limits);
     let (blocks, structured) = blocks::of_result(raw);
     let bytes: usize = blocks.iter().map(blocks::text_bytes).sum();
     if bytes > limits.max_text_bytes() {
@@ -108,33 +83,19 @@ fn whole_content(
     let is_repeated =
         |value| blocks::text_repeats(&blocks, value) || blocks::texts_repeat_rows(&blocks, value);
     let repeated = structured.is_some_and(is_repeated);
-    let mut size = 0_usize;
-    let mut chars = 0_usize;
+    let mut budget = SharedBudget::from_limits(limits);
     let mut shown = Vec::with_capacity(blocks.len());
     for block in blocks.iter() {
         let block = masker.block(block);
-        for text in blocks::readable_texts(&block) {
-            size = size.saturating_add(budget.token_count(&text, limits));
-            chars = chars.saturating_add(text.chars().count());
-        }
-        if size > budget.tokens || chars > budget.chars {
+        if !blocks::readable_texts(&block).into_iter().all(|text| budget.add(text)) {
             return None;
         }
         shown.push(block);
     }
-    let structured = match structured {
-        Some(value) => {
-            let value = masker.structured(value, &blocks, &shown);
-            if !repeated {
-                let text = value.to_string();
-                size = size.saturating_add(budget.token_count(&text, limits));
-                chars = chars.saturating_add(text.chars().count());
-            }
-            Some(value)
-        }
-        None => None,
-    };
-    (size <= budget.tokens && chars <= budget.chars).then_some((shown, structured))
+    let structured = structured.map(|value| masker.structured(value, &blocks, &shown));
+    let unrepeated = structured.as_ref().filter(|_| !repeated);
+    let fits = unrepeated.is_none_or(|value| budget.add(Cow::Owned(value.to_string())));
+    fits.then_some((shown, structured))
 }
 
 /// True for JSON without blocks that cannot fit into any frame. It is measured without being

@@ -90,6 +90,11 @@ impl TokenCounter for Tiktoken {
         true
     }
 
+    /// A token has at least one byte.
+    fn most_tokens(&self, text: &str) -> Option<usize> {
+        Some(text.len())
+    }
+
     fn within(&self, text: &str, limit: usize) -> bool {
         // A token has 1 to `MAX_TOKEN_BYTES` bytes, so that most texts need no count.
         text.len() <= limit
