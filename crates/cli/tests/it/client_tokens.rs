@@ -18,7 +18,8 @@ fn token(run: &Run) -> String {
     run.out.trim().to_owned()
 }
 
-fn post(web: &Web, token: &str, session: Option<&str>, message: &Value) -> Answer {
+/// Posts a message with a token, in a session if one is open.
+pub(crate) fn post(web: &Web, token: &str, session: Option<&str>, message: &Value) -> Answer {
     let bearer = format!("Bearer {token}");
     let mut headers = vec![
         ("authorization", bearer.as_str()),

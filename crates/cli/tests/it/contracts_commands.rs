@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client;
 use crate::fixture::{self, INSTRUCTIONS};
-use crate::support::{Folder, Run, weaver};
+use crate::support::{Folder, Run};
 
 /// A folder with these servers.
 fn folder(servers: &[(&str, &str)], more: &str) -> Folder {
@@ -12,10 +12,7 @@ fn folder(servers: &[(&str, &str)], more: &str) -> Folder {
 }
 
 fn contracts(folder: &Folder, args: &[&str]) -> Run {
-    let config = folder.arg("weaver.toml");
-    let mut all = vec!["contracts", args[0], "--config", &config];
-    all.extend(&args[1..]);
-    weaver(&all)
+    folder.weaver(&[&["contracts"], args].concat())
 }
 
 /// What a contract pins of a tool of the fixture.

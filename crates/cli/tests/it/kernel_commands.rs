@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use weaver_types::DecisionKey;
 
 use crate::client;
-use crate::support::{Folder, Run, weaver};
+use crate::support::{Folder, Run};
 
 const AGENTS: &str = "[agents.\"reader\"]\ntool_allowlist = [\"one.echo\", \"one.note\"]\n\
     safety_class_ceiling = \"read_only\"\n";
@@ -18,10 +18,7 @@ fn folder(servers: &[(&str, &str)]) -> Folder {
 }
 
 fn kernel(folder: &Folder, args: &[&str]) -> Run {
-    let config = folder.arg("weaver.toml");
-    let mut all = vec!["kernel", args[0], "--config", &config];
-    all.extend(&args[1..]);
-    weaver(&all)
+    folder.weaver(&[&["kernel"], args].concat())
 }
 
 fn ids(run: &Run) -> Vec<String> {

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{self, Client};
-use crate::support::{Folder, Run, weaver};
+use crate::support::{Folder, Run};
 
 /// Words of kinds that were found nowhere before.
 const POISONED: [&str; 10] = [
@@ -40,10 +40,7 @@ fn serving(tools: &[Value], contracts: &str) -> Folder {
 }
 
 fn contracts(folder: &Folder, args: &[&str]) -> Run {
-    let config = folder.arg("weaver.toml");
-    let mut all = vec!["contracts", args[0], "--config", &config];
-    all.extend(&args[1..]);
-    weaver(&all)
+    folder.weaver(&[&["contracts"], args].concat())
 }
 
 fn browse(client: &mut Client) -> String {

@@ -6,6 +6,7 @@ use ring::hmac;
 use serde_json::{Value, json};
 
 use crate::client::initialize;
+use crate::client_tokens;
 use crate::http::{Answer, Web, people, request};
 use crate::token_issuer::{SigningPair, TokenIssuer, seconds};
 
@@ -224,14 +225,7 @@ fn forged_replayed_and_misdirected_tokens_are_refused() {
 fn a_session_of_one_token_is_not_reached_with_another() {
     let gate = Gate::new("", "");
     let open = |token: &str, session: Option<&str>, message: &Value| {
-        let bearer = format!("Bearer {token}");
-        let mut headers = vec![
-            ("authorization", bearer.as_str()),
-            ("content-type", "application/json"),
-            ("accept", "application/json, text/event-stream"),
-        ];
-        headers.extend(session.map(|id| ("mcp-session-id", id)));
-        gate.web.send("POST", "/mcp", &headers, &message.to_string())
+        client_tokens::post(&gate.web, token, session, message)
     };
     let token = gate.token(&json!({}));
     let opened = open(&token, None, &request(1, "initialize", initialize()));

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::client::{self, Client};
-use crate::support::{Folder, Run, weaver};
+use crate::support::{Folder, Run};
 
 const CORPUS: &str = include_str!("../data/rug_pulls.jsonl");
 
@@ -81,10 +81,7 @@ fn list(folder: &Folder, pulls: &[Pull], text: impl Fn(&Pull) -> &str) {
 }
 
 fn contracts(folder: &Folder, args: &[&str]) -> Run {
-    let config = folder.arg("weaver.toml");
-    let mut all = vec!["contracts", args[0], "--config", &config];
-    all.extend(&args[1..]);
-    weaver(&all)
+    folder.weaver(&[&["contracts"], args].concat())
 }
 
 /// Signs what the server says of its tools now.
