@@ -80,6 +80,8 @@ pub(super) enum Command {
     Init(Box<super::init::args::Init>),
     /// Add new servers and new tools; existing entries stay as they are
     Update(Box<super::init::args::Update>),
+    /// Take servers out of the configuration
+    Remove(super::remove::Remove),
     /// Review tools again: what each does, and what happens when it is called
     Review(super::init::review::Review),
     /// Connect MCP clients to Weaver, and show their state

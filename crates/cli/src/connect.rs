@@ -281,14 +281,19 @@ pub(super) fn disconnect(args: &Disconnect) -> Result<Exit, Failure> {
     let gateway = GatewayConnections::open(&args.config.resolve()?)?;
     let named = args.clients.iter().map(|id| client_by_id(id)).collect::<Result<Vec<_>, _>>()?;
     let all = gateway.connections.all()?;
+    let project = args.project.then(init::found_servers::folders).transpose()?;
     let selected = |one: &&ConnectedFile| {
-        named.is_empty() || named.iter().any(|client| client.id == one.client())
+        let is_named = named.is_empty() || named.iter().any(|client| client.id == one.client());
+        is_named && project.as_ref().is_none_or(|folders| one.is_of_project(folders))
     };
     let selected: Vec<&ConnectedFile> = all.iter().filter(selected).collect();
     if selected.is_empty() {
         match args.output.json {
             true => output::json(&json!({ "ok": true, "files": 0, "dry_run": args.dry_run }))?,
-            false => output::line("no client is connected")?,
+            false => output::line(match args.project {
+                true => "no file of this folder is connected",
+                false => "no client is connected",
+            })?,
         }
     }
     for connection in selected {

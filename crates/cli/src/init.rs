@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use weaver_gateway::config::UpstreamSettings;
-use weaver_gateway::listing::{self, ListedFeature};
+use weaver_gateway::listing::{self, ListedFeature, ServerListings};
 use weaver_gateway::secret::{Passphrase, generate_passphrase};
 use weaver_gateway::setup::{
     GatewayKeys, Posture, Review, SecretLocation, Selection, SetupError, SetupFolder, UsedNames,
@@ -48,6 +48,8 @@ pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
     let folder = SetupFolder::begin(&dir)?;
     let config = folder.listing_config(&selection)?;
     let listed = list_tools(&config, &config.upstreams, args.timeout, &mut selection)?;
+    let listings =
+        ServerListings::new(listed.iter().map(|(name, features)| (name, features.as_slice())));
     let (mut review, problems) = Review::propose(posture, listed, &selection.folders());
     review.refuse_left_out(&selection);
     output::stderr(&found_servers::tool_filter_text(&selection));
@@ -63,7 +65,10 @@ pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
     let (passphrase, generated) = new_passphrase(args)?;
     let keys = GatewayKeys::generate(&passphrase)?;
     secrets::store(secret_location.unwrap_or_default(), &mut selection);
-    let (config, _) = folder.finish(&selection, &review, &keys, SystemClock::default().now())?;
+    let now = SystemClock::default().now();
+    let (config, policy) = folder.finish(&selection, &review, &keys, now)?;
+    // Only the first start of the gateway takes longer without them.
+    let _ = listings.save(&config, &policy);
     let report = Report {
         config: &config,
         selection: &selection,

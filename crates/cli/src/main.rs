@@ -50,6 +50,7 @@ mod reasons;
 mod redact;
 #[cfg(test)]
 mod reference;
+mod remove;
 mod replay;
 mod route;
 mod schema;
@@ -167,6 +168,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Init(args) => init::run(&args),
         Command::Update(args) => init::update::run(&args),
+        Command::Remove(args) => remove::run(&args),
         Command::Review(args) => init::review::run(&args),
         Command::Connect(args) => connect::run(&args),
         Command::Disconnect(args) => connect::disconnect(&args),

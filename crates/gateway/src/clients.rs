@@ -37,4 +37,5 @@ pub use difference::unified_diff;
 pub use error::ClientFileError;
 pub use file::{ClientFile, ListedServer};
 pub use server_entry::{ServerEntry, ServerTransport, UnusableEntry};
+pub(crate) use server_table::without_toml_servers;
 pub use tool_filter::ToolFilter;

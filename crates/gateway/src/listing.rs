@@ -1,9 +1,11 @@
 //! Lists what the configured servers offer now: each server is started or connected to, asked once
 //! and closed.
 
+mod server_listings;
+
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -15,6 +17,8 @@ use weaver_types::{Capability, Clock as _, SystemClock, UpstreamName};
 
 use crate::config::{self, Config, SignatureChecks, UpstreamSettings};
 use crate::serve::{self, FeatureKind, ProposalError};
+
+pub use server_listings::ServerListings;
 
 /// How long a server may take to connect and list.
 const LIST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -37,6 +41,8 @@ pub struct ListedFeature {
     pub capability: Result<Capability, ProposalError>,
     /// What all tools of its server show together.
     pub server: ServerTraits,
+    /// The instructions of its server.
+    pub instructions: Option<Arc<str>>,
 }
 
 impl ListedFeature {
@@ -150,6 +156,7 @@ async fn list_features(config: &UpstreamSettings, upstream: &Upstream) -> Listin
             continue;
         }
         let instructions = connection.server().instructions();
+        let shared: Option<Arc<str>> = instructions.map(Arc::from);
         let features = serve::ServerFeatures::fetch(&connection).await;
         let server = ServerTraits::of(tools.iter().map(|tool| tool.value()));
         let listed = tools.iter().map(|tool| ListedFeature {
@@ -157,6 +164,7 @@ async fn list_features(config: &UpstreamSettings, upstream: &Upstream) -> Listin
             definition: tool.value().clone(),
             capability: serve::propose(config, tool, instructions),
             server,
+            instructions: shared.clone(),
         });
         let features_listed = serve::propose_features(config, &features, instructions).into_iter();
         let features_listed = features_listed.map(|feature| ListedFeature {
@@ -164,6 +172,7 @@ async fn list_features(config: &UpstreamSettings, upstream: &Upstream) -> Listin
             definition: feature.definition,
             capability: feature.capability,
             server,
+            instructions: shared.clone(),
         });
         return Ok(listed.chain(features_listed).collect());
     }

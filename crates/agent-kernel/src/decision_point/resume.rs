@@ -8,7 +8,7 @@ use weaver_policy::approval::{
 };
 use weaver_policy::{PolicyQuery, PolicySet, ReleaseProof};
 use weaver_text::escape;
-use weaver_types::{ApprovalRequestId, CheckKind, CheckResult, Decision, ReasonCode};
+use weaver_types::{ApprovalRequestId, CheckKind, CheckResult, Decision, ReasonCode, Remedy};
 
 use super::PolicyDecisionPoint;
 use super::evaluation::CallTarget;
@@ -248,18 +248,25 @@ fn changed_since_request(
     }
     if basis.policy != request.policy || basis.contracts != request.contracts {
         let detail = "the policy has changed since the call was held; ask again";
-        return Some(denial(CheckKind::System, ReasonCode::PolicyChanged, detail));
+        return Some(askable_denial(CheckKind::System, ReasonCode::PolicyChanged, detail));
     }
+    // A run that was untrusted already may go on reading while it waits: the approver saw that it was,
+    // and the exact arguments, which nothing that is read afterwards changes.
     let (now, then) = (call.query.label, &request.label);
-    if now.integrity > then.integrity || !now.taints.is_subset(&then.taints) {
+    if now.integrity > then.integrity {
         let detail = "the run has taken in untrusted data since the call was held";
-        return Some(denial(CheckKind::Flow, ReasonCode::UntrustedInfluence, detail));
+        return Some(askable_denial(CheckKind::Flow, ReasonCode::UntrustedInfluence, detail));
     }
     if now.confidentiality > then.confidentiality {
         let detail = "the run holds more confidential data than when the call was held";
-        return Some(denial(CheckKind::Flow, ReasonCode::ClearanceExceeded, detail));
+        return Some(askable_denial(CheckKind::Flow, ReasonCode::ClearanceExceeded, detail));
     }
     preconditions::changed_precondition_denial(&request.preconditions, call.preconditions)
+}
+
+/// The denial of a granted call that may be asked about anew, by the same call at once.
+fn askable_denial(check: CheckKind, reason: ReasonCode, detail: &str) -> CheckResult {
+    denial(check, reason, detail).with_remedy(Remedy::Wait { retry_after_ms: 0 })
 }
 
 /// What the person who denied a request said, for the agent. It was signed with the denial.

@@ -137,15 +137,16 @@ impl CallExecutor {
             batch = batch.join(used.batch);
             effect = Some(Box::new(used.effect));
         }
+        let effects = invocation.target.capability.spec().effects;
         let guard = Box::new(OpenCallGuard {
             recorder: &self.recorder,
             slot: slot.clone(),
             call,
             open,
-            effects: invocation.target.capability.spec().effects,
+            effects,
             is_recorded: false,
             sources_notified: false,
-            is_cancellable: false,
+            is_cancellable: !effects.writes(),
             reservation: None,
             execution_time: Duration::ZERO,
             cost: Millicents(0),

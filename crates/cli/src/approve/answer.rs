@@ -12,7 +12,7 @@ use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
 use super::args::AnswerArgs;
 use super::rejections::rejection_failure;
-use super::show::ShownRequest;
+use super::show::{RequestDetail, ShownRequest};
 use super::signer::Signer;
 use super::{confirm, inbox, outcome, terminal_text};
 use crate::{Exit, Failure, output};
@@ -47,7 +47,7 @@ fn answer(args: &AnswerArgs, verdict: ResolutionVerdict) -> Result<Exit, Failure
     };
     let shown: Vec<ShownRequest> = requests
         .iter()
-        .map(|open| ShownRequest::of(&store, open, now))
+        .map(|open| ShownRequest::of(&store, open, now, RequestDetail::Call))
         .collect::<Result<_, _>>()?;
     if args.digest.as_ref().is_some_and(|expected| *expected != shown_digests(&shown)) {
         return Err(rejection_failure(&Rejection::RequestChanged));

@@ -58,7 +58,7 @@ the agent reads it when it makes the call again.";
 pub(crate) enum Approve {
     /// List the pending requests, oldest first
     List(List),
-    /// Show everything about one request
+    /// Show one request: the call, why it is held, who asks, who can release it
     Show(Show),
     /// Grant a held call, once
     #[command(after_help = GRANT)]
@@ -126,6 +126,9 @@ pub(crate) struct Show {
     /// The request
     #[arg(value_name = "REQUEST")]
     pub(super) id: String,
+    /// Show every field that an answer signs
+    #[arg(long)]
+    pub(super) full: bool,
     #[command(flatten)]
     pub(super) from: ApprovalSource,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use weaver_agent_kernel::OpenApproval;
 use weaver_policy::TrustedDestination;
 use weaver_policy::approval::HeldCheck;
 use weaver_types::canonical::CanonicalError;
-use weaver_types::{Digest, ReasonCode, Timestamp};
+use weaver_types::{Digest, Integrity, Label, ReasonCode, Timestamp};
 
 use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
@@ -19,10 +19,26 @@ use crate::{Exit, Failure, output};
 /// The longest reason in a line, in characters.
 const MAX_REASON_CHARS: usize = 400;
 
+/// What is to happen, by the names of the request's fields.
+const CALL_FIELDS: [&str; 2] = ["capability", "arguments"];
+/// Who asks, what they say, and what has to be as it was. The remaining fields tie the answer to this
+/// log, these documents and this version of the tool.
+const REQUESTER_FIELDS: [&str; 6] =
+    ["principal", "agent", "intent", "justification", "preconditions", "deadline"];
+
 /// A request as the approver sees it, with the digest of the bytes that it was rendered from.
 pub(super) struct ShownRequest {
     pub(super) text: String,
     pub(super) digest: Digest,
+}
+
+/// How much of a request is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RequestDetail {
+    /// The call and what a person needs to judge it.
+    Call,
+    /// Every field that is signed.
+    Full,
 }
 
 impl ShownRequest {
@@ -31,10 +47,30 @@ impl ShownRequest {
         store: &ApprovalStore,
         open: &OpenApproval,
         now: Timestamp,
+        detail: RequestDetail,
     ) -> Result<Self, Failure> {
-        let rendered = open.request.render().map_err(|error| not_canonical(&error))?;
-        let digest = open.request.digest().map_err(|error| not_canonical(&error))?;
-        Ok(Self { text: format!("{}{rendered}", header_text(store, open, now)), digest })
+        let request = &open.request;
+        let digest = request.digest().map_err(|error| not_canonical(&error))?;
+        let (status, header) = (status_line(open, now), header_text(store, open, now));
+        let fields =
+            |names: &[&str]| request.render_fields(names).map_err(|error| not_canonical(&error));
+        let text = match detail {
+            RequestDetail::Full => {
+                let rendered = request.render().map_err(|error| not_canonical(&error))?;
+                format!("{status}{header}\n{rendered}")
+            }
+            RequestDetail::Call => {
+                let said = REQUESTER_FIELDS.iter().copied();
+                let said: Vec<&str> =
+                    said.filter(|name| *name != "intent" || !request.intent.is_empty()).collect();
+                format!(
+                    "{status}\n{}\n{header}\n{}digest: {digest}\n",
+                    fields(&CALL_FIELDS)?,
+                    fields(&said)?
+                )
+            }
+        };
+        Ok(Self { text, digest })
     }
 }
 
@@ -48,7 +84,10 @@ pub(super) fn run(args: &Show) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     match &record {
-        ApprovalRecord::Open(open) => output::text(&ShownRequest::of(&store, open, now)?.text)?,
+        ApprovalRecord::Open(open) => {
+            let detail = if args.full { RequestDetail::Full } else { RequestDetail::Call };
+            output::text(&ShownRequest::of(&store, open, now, detail)?.text)?;
+        }
         ApprovalRecord::Ended(ended) => {
             let text = list::request_lines(&record, &DifferingArguments::default(), now);
             let run = terminal_text::escape_line(ended.run.as_str(), 160);
@@ -71,7 +110,7 @@ fn request_json(
 ) -> Result<Value, Failure> {
     let mut value = approval_records::summary(record, now);
     if let (ApprovalRecord::Open(open), Value::Object(fields)) = (record, &mut value) {
-        let shown = ShownRequest::of(store, open, now)?;
+        let shown = ShownRequest::of(store, open, now, RequestDetail::Full)?;
         fields.insert("request".to_owned(), json!(open.request));
         fields.insert("shown".to_owned(), json!(shown.text));
         fields.insert("can_release".to_owned(), json!(eligible_approvers(store, open, now)));
@@ -80,19 +119,24 @@ fn request_json(
     Ok(value)
 }
 
-/// The lines above the request itself: its status, and who could release it.
-fn header_text(store: &ApprovalStore, open: &OpenApproval, now: Timestamp) -> String {
-    let request = &open.request;
-    let status = status_text(open, now);
+/// The id of the request, its status and the time that is left.
+fn status_line(open: &OpenApproval, now: Timestamp) -> String {
     let left = match open.time_left(now) {
         left if left.is_zero() => "its deadline is over".to_owned(),
         left => format!("{} left", duration_text(left)),
     };
-    let mut out = format!("{} {status}, {left}\n", request.id);
+    format!("{} {}, {left}\n", open.request.id, status_text(open, now))
+}
+
+/// Why the call is held, what its run has read, and who could release it.
+fn header_text(store: &ApprovalStore, open: &OpenApproval, now: Timestamp) -> String {
+    let request = &open.request;
+    let mut out = String::new();
     let agreed: Vec<_> =
         open.state.votes().keys().map(|name| terminal_text::escape_line(name, 80)).collect();
     let agreed = if agreed.is_empty() { "nobody yet".to_owned() } else { agreed.join(", ") };
     out.push_str(&format!("why         {}\n", why_text(&request.detail)));
+    out.push_str(&format!("has read    {}\n", read_text(&request.label)));
     out.push_str(&format!("needs       {}\n", authority_text(&request.authority)));
     out.push_str(&format!("agreed      {agreed}\n"));
     if let Some(able) = eligible_approvers(store, open, now) {
@@ -113,8 +157,17 @@ fn header_text(store: &ApprovalStore, open: &OpenApproval, now: Timestamp) -> St
     for note in notes(store, open).unwrap_or_default() {
         out.push_str(&format!("note        {note}\n"));
     }
-    out.push('\n');
     out
+}
+
+/// What the run had read when the call was held.
+fn read_text(label: &Label) -> String {
+    let confidentiality = json!(label.confidentiality);
+    let data = format!("{} data", confidentiality.as_str().unwrap_or_default());
+    match label.integrity {
+        Integrity::Trusted => data,
+        Integrity::Untrusted => format!("{data}, some of it from sources that nobody vouches for"),
+    }
 }
 
 /// Why the call is held, one reason a line.

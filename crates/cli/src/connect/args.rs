@@ -37,13 +37,16 @@ pub(crate) struct Connect {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("Examples:\n  weaver disconnect --dry-run\n  weaver disconnect\n  weaver disconnect cursor\n\nA file that nobody changed since gets back every byte; from one that was changed only the entry\n`weaver` goes, and the old entries come back.\n\n{}", clients_text()))]
+#[command(after_help = format!("Examples:\n  weaver disconnect --dry-run\n  weaver disconnect\n  weaver disconnect cursor\n  weaver disconnect --project     only the files of this folder\n\nA file that nobody changed since gets back every byte; from one that was changed only the entry\n`weaver` goes, and the old entries come back.\n\n{}", clients_text()))]
 pub(crate) struct Disconnect {
     /// The clients; without any, all that are connected
     #[arg(value_name = "CLIENT")]
     pub(super) clients: Vec<String>,
     #[command(flatten)]
     pub(super) config: ConfigArg,
+    /// Only the files of this folder, such as .mcp.json
+    #[arg(long)]
+    pub(super) project: bool,
     /// Show what would change, and change nothing
     #[arg(long)]
     pub(super) dry_run: bool,

@@ -105,7 +105,13 @@ fn from_servers(args: &Propose) -> Result<Proposals, Failure> {
     for tool in config.tools.iter().filter(|_| own) {
         let capability = serve::propose_own_tool(tool);
         let kind = FeatureKind::Tool;
-        draft.add(&ListedFeature { kind, definition: tool.definition(), capability, server });
+        draft.add(&ListedFeature {
+            kind,
+            definition: tool.definition(),
+            capability,
+            server,
+            instructions: None,
+        });
     }
     match draft.notes.first() {
         Some(problem) if draft.proposals.is_empty() => {

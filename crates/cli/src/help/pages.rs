@@ -11,6 +11,7 @@ Begin:
   init      Set Weaver up from the MCP clients on this machine
   connect   Put the clients behind Weaver; `disconnect` takes that back
   update    Take in new servers and new tools
+  remove    Take servers out of the configuration
   review    Look at what each tool may do again, and change it
 
 See and answer:
@@ -80,6 +81,12 @@ pub(super) const PAGES: &[HelpPage] = &[
         "What is there stays. A tool that changed waits for `weaver contracts approve`.",
     ).with_rare(&["key", "passphrase_fd"]),
     page(
+        "remove",
+        &["weaver remove notes --dry-run", "weaver remove notes"],
+        "Its secrets go too; its contracts and rules stay, without effect. A client that had it gets \
+         its own entry back with `weaver disconnect`.",
+    ),
+    page(
         "review",
         &["weaver review", "weaver review files", "weaver review --set files.read_file=reads"],
         "`reads` and `writes` say what a tool does on this machine; allow, ask and deny, what \
@@ -98,7 +105,7 @@ pub(super) const PAGES: &[HelpPage] = &[
     ),
     page(
         "disconnect",
-        &["weaver disconnect --dry-run", "weaver disconnect cursor"],
+        &["weaver disconnect --dry-run", "weaver disconnect cursor", "weaver disconnect --project"],
         "A file that nobody changed since is as it was, byte for byte. From one that was changed \
          only the entry `weaver` goes, and the old entries come back.",
     ),

@@ -8,6 +8,8 @@ use weaver_types::Tenant;
 use weaver_types::ledger::{Batch, Durability, Ledger as _, Namespace, RecordKey, RecordWrite};
 
 use crate::client::{self, Client, events, reason, shown};
+use crate::fixture::MARK;
+use crate::newcomer::{self, Home, server};
 use crate::support::{Folder, weaver};
 
 const PROXY: &str = "[gateway]\nmode = \"proxy\"";
@@ -156,4 +158,28 @@ fn a_tool_of_a_server_that_is_starting_is_described_and_never_unknown() {
     let (is_error, body) = client::unpack(&client.answer(&asked));
     assert!(!is_error && body["description"] == "Came later.", "{body}");
     client.finish();
+}
+
+/// A setup has just listed the servers, so the first client waits for none of them.
+#[test]
+fn the_first_list_after_a_setup_waits_for_no_server() {
+    let home = Home::new();
+    let mark = home.path("listed.json");
+    let entry = server("told", json!({ MARK: mark.to_str().unwrap() }));
+    home.write(".cursor/mcp.json", &json!({ "mcpServers": { "notes": entry } }).to_string());
+    home.write("listed.json", &json!([tool("read_note", "Reads a note.")]).to_string());
+    home.ok(&["init", "--yes"]);
+    home.ok(&["connect"]);
+    home.write("listed.json.wait", "");
+    let config: Value = serde_json::from_str(&home.read(".cursor/mcp.json")).unwrap();
+    let mut client = newcomer::Client::start(&home, &config["mcpServers"]["weaver"]);
+    let tools = client.ask("tools/list", json!({}));
+    let names = names(tools["tools"].as_array().unwrap());
+    assert_eq!(names, ["notes__read_note", "tool_view"]);
+    fs::remove_file(home.path("listed.json.wait")).unwrap();
+    let read = client.call("notes__read_note", json!({ "text": "x" }));
+    assert_ne!(read["isError"], true, "{read}");
+    drop(client);
+    home.ok(&["stop"]);
+    home.ok(&["trace", "verify"]);
 }

@@ -128,6 +128,27 @@ fn a_server_with_the_folder_of_its_workspace_is_connected() {
 }
 
 #[test]
+fn a_project_is_disconnected_alone() {
+    let home = Home::new();
+    let entry =
+        |name: &str| json!({ "mcpServers": { name: server("good", json!({ "N": name })) } });
+    home.write(".cursor/mcp.json", &entry("mine").to_string());
+    home.write("work/.cursor/mcp.json", &entry("shop").to_string());
+    home.ok(&["init", "--yes"]);
+    home.ok(&["connect", "--project"]);
+    for file in [".cursor/mcp.json", "work/.cursor/mcp.json"] {
+        assert_eq!(names(&home, file, "mcpServers"), ["weaver"], "{file}");
+    }
+    let mut elsewhere = home.command(std::path::Path::new(env!("CARGO_BIN_EXE_weaver")));
+    elsewhere.args(["disconnect", "--project"]).current_dir(home.path(""));
+    let run = crate::newcomer::Run::of(elsewhere.output().unwrap());
+    assert!(run.code == 0 && run.out.contains("no file of this folder"), "{run:?}");
+    home.ok(&["disconnect", "--project"]);
+    assert_eq!(home.read("work/.cursor/mcp.json"), entry("shop").to_string());
+    assert_eq!(names(&home, ".cursor/mcp.json", "mcpServers"), ["weaver"]);
+}
+
+#[test]
 fn a_server_whose_section_was_extended_is_still_the_one_that_was_taken_over() {
     let home = Home::new();
     let entry = server("good", json!({}));

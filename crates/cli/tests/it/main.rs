@@ -70,6 +70,7 @@ mod questions;
 mod read_only_store;
 mod readiness;
 mod redact;
+mod removing;
 mod replay;
 mod restarting;
 mod route;

@@ -93,6 +93,11 @@ pub struct Limits {
     pub list_total_timeout: Duration,
     /// Time for a call that sets no limit of its own: 60 s.
     pub call_timeout: Duration,
+    /// How long a request that is given up has to have waited, without anything heard of the server, until the server
+    /// is pinged before it is used again: 30 s.
+    pub silent_wait: Duration,
+    /// Time for the answer to such a ping, after which the server is started anew: 5 s.
+    pub ping_timeout: Duration,
 }
 
 impl Default for Limits {
@@ -110,6 +115,8 @@ impl Default for Limits {
             list_page_timeout: Duration::from_secs(30),
             list_total_timeout: Duration::from_secs(60),
             call_timeout: Duration::from_secs(60),
+            silent_wait: Duration::from_secs(30),
+            ping_timeout: Duration::from_secs(5),
         }
     }
 }

@@ -139,6 +139,9 @@ pub enum McpErrorKind {
         /// The limit that ran out.
         after: Duration,
     },
+    /// The server answered neither a request nor a ping, so its connection was given up.
+    #[error("it runs and answers nothing any more, so it is started anew")]
+    Silent,
     /// The child exited, or closed its output. Every pending call gets this at once.
     #[error("`{command}` ended ({status}) before the reply")]
     UpstreamClosed {
@@ -253,6 +256,7 @@ impl McpErrorKind {
             Self::InitializeTimeout { .. } => "mcp.initialize_timeout",
             Self::UnsupportedVersion { .. } => "mcp.unsupported_version",
             Self::Timeout { .. } => "mcp.upstream_timeout",
+            Self::Silent => "mcp.upstream_silent",
             Self::UpstreamClosed { .. } => "mcp.upstream_closed",
             Self::Garbage { .. } => "mcp.upstream_garbage",
             Self::Backoff { .. } => "mcp.upstream_backoff",

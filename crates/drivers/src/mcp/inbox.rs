@@ -16,6 +16,7 @@ use super::pending_requests::{Delivery, PendingRequests};
 use super::progress_token::ProgressTokens;
 use super::server_list::ServerList;
 use super::server_request::{OpenServerRequests, RequestHandler, encode_response};
+use super::silence::SilenceWatch;
 
 /// Longest id of a server's request that is answered.
 const MAX_REQUEST_ID_BYTES: usize = 1024;
@@ -51,6 +52,7 @@ pub(crate) struct Inbox {
     upstream: String,
     pub(crate) pending: PendingRequests,
     pub(crate) progress: ProgressTokens,
+    pub(crate) silence: SilenceWatch,
     counters: InboxCounters,
     stale: StaleLists,
     notifications: Option<NotificationSink>,
@@ -93,6 +95,7 @@ impl Inbox {
             upstream: config.name.clone(),
             pending: PendingRequests::default(),
             progress: ProgressTokens::default(),
+            silence: SilenceWatch::new(config.limits.silent_wait),
             counters: InboxCounters::default(),
             stale: StaleLists::default(),
             notifications: config.notifications.clone(),
@@ -103,6 +106,7 @@ impl Inbox {
 
     /// Handles one message of a connection that may carry any reply.
     pub(crate) fn handle(&self, bytes: &[u8]) -> HandledMessage {
+        self.silence.note_message();
         match message::classify(bytes) {
             IncomingMessage::NotJsonRpc => {
                 self.count_not_json_rpc();

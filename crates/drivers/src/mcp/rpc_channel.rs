@@ -1,7 +1,7 @@
 //! Sends JSON-RPC requests over a transport, matches their replies and enforces the bounds.
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
@@ -15,6 +15,8 @@ use super::inbox::Inbox;
 use super::message::RpcResult;
 use super::notification::LogLevel;
 use super::outgoing_request::{OutgoingRequest, add_modern_meta, listen_request};
+use super::queue_position::QueuePosition;
+use super::silence::SentRequest;
 use super::started_child::StartedChild;
 use super::stdio::StdioTransport;
 use super::subscription::SubscriptionFilter;
@@ -94,6 +96,20 @@ impl RpcChannel {
             None => timeout(limit, outcome).await.ok(),
         };
         outcome.unwrap_or_else(|| Err(self.error(McpErrorKind::Timeout { method, after: limit })))
+    }
+
+    /// Whether the server still answers. One that fell silent in an earlier request is pinged. Over HTTP each request
+    /// is answered by itself, so nothing is known.
+    pub(crate) async fn is_answering(&self, era: Era) -> bool {
+        let is_suspect = self.inbox.silence.is_suspect() && self.inbox.pending.open_count() == 0;
+        if !matches!(self.transport, Transport::Stdio(_)) || !is_suspect {
+            return true;
+        }
+        // Any answer will do, also that there is no such method.
+        let limit = self.config.limits.ping_timeout;
+        let ping = OutgoingRequest::new("ping", era, limit);
+        let answer = timeout(limit, self.exchange(ping)).await;
+        answer.is_ok_and(|answer| answer.is_ok()) || !self.inbox.silence.is_suspect()
     }
 
     pub(crate) fn error(&self, kind: McpErrorKind) -> McpError {
@@ -246,8 +262,7 @@ impl RpcChannel {
         let id = self.inbox.pending.next_id();
         let body = self.encode(id, &mut ask)?;
         let ended = || self.error(McpErrorKind::Shutdown);
-        let mut cancel =
-            CancelGuard { channel: self, id, notify_server: ask.method != "initialize" };
+        let mut cancel = CancelGuard::new(self, id, ask.method != "initialize");
         let answer = match &self.transport {
             Transport::Stdio(transport) => {
                 let reply = self.inbox.pending.open(id, ask.late_sink)?;
@@ -349,34 +364,26 @@ impl Drop for RpcChannel {
     }
 }
 
-/// A caller in the queue for a permit.
-struct QueuePosition<'a> {
-    count: &'a AtomicUsize,
-    ahead: usize,
-}
-
-impl<'a> QueuePosition<'a> {
-    fn join(count: &'a AtomicUsize) -> Self {
-        Self { count, ahead: count.fetch_add(1, Ordering::AcqRel) }
-    }
-}
-
-impl Drop for QueuePosition<'_> {
-    fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
 /// Abandons the request when its future is dropped, and notifies the server.
 struct CancelGuard<'a> {
     channel: &'a RpcChannel,
     id: u64,
     notify_server: bool,
+    sent: SentRequest,
+}
+
+impl<'a> CancelGuard<'a> {
+    fn new(channel: &'a RpcChannel, id: u64, notify_server: bool) -> Self {
+        Self { channel, id, notify_server, sent: channel.inbox.silence.note_request() }
+    }
 }
 
 impl Drop for CancelGuard<'_> {
     fn drop(&mut self) {
         let open = self.channel.inbox.pending.abandon(self.id);
+        if open {
+            self.channel.inbox.silence.note_abandoned(self.sent);
+        }
         if self.notify_server && open {
             self.channel.cancel(self.id);
         }

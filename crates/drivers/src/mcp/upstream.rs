@@ -228,6 +228,7 @@ impl Upstream {
         generation: u64,
         request: CallRequest,
     ) -> Option<Result<CallOutcome, McpError>> {
+        self.end_if_silent().await;
         let connection = self.live_connection().filter(|live| live.generation() == generation)?;
         if let Err(error) = self.check_rate() {
             return Some(Err(error));
@@ -237,6 +238,14 @@ impl Upstream {
             self.state().backoff.reset();
         }
         Some(outcome)
+    }
+
+    /// Gives up the connection of a server that has fallen silent: it let an earlier request wait in vain, and does not
+    /// answer a ping. The next use connects again.
+    pub async fn end_if_silent(&self) {
+        if let Some(live) = self.live_connection() {
+            live.end_if_silent().await;
+        }
     }
 
     /// Subscribes to changes of a resource, on this and every later connection, also where there is none now.

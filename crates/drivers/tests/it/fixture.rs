@@ -210,6 +210,7 @@ impl Server {
                 std::process::exit(0);
             }
             "mute" => {}
+            "fall_silent" => while std::io::stdin().lines().next().is_some() {},
             "hold" => self.held.push(id.clone()),
             "release" => {
                 self.held.push(id.clone());

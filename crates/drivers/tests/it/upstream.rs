@@ -35,6 +35,34 @@ async fn a_late_answer_is_told_and_never_delivered() {
     assert_eq!((counts.late, counts.dropped), (1, 1));
 }
 
+/// A server that runs and answers nothing any more is started anew, and one that was merely slow is not.
+#[tokio::test]
+async fn a_server_that_fell_silent_is_started_anew() {
+    let mut config = config("plain");
+    config.limits.silent_wait = Duration::from_millis(50);
+    config.limits.ping_timeout = Duration::from_secs(2);
+    let upstream = Upstream::new(config);
+    let first = upstream.connection().await.unwrap().generation();
+    let call = |name: &str| {
+        request(name, json!({})).timeout(Duration::from_millis(if name == "echo" {
+            20_000
+        } else {
+            200
+        }))
+    };
+    assert_eq!(upstream.call(call("hold")).await.unwrap_err().code(), "mcp.upstream_timeout");
+    upstream.end_if_silent().await;
+    upstream.call(call("echo")).await.unwrap();
+    assert_eq!(upstream.connection().await.unwrap().generation(), first, "it answers pings");
+    assert_eq!(
+        upstream.call(call("fall_silent")).await.unwrap_err().code(),
+        "mcp.upstream_timeout"
+    );
+    upstream.end_if_silent().await;
+    upstream.call(call("echo")).await.unwrap();
+    assert_ne!(upstream.connection().await.unwrap().generation(), first);
+}
+
 /// The log says that an answer came, and nothing of what it brought.
 #[test]
 fn a_late_answer_of_a_server_is_in_the_log() {

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use weaver_types::Timestamp;
 
-use super::catalogue::GatewayLaunch;
+use super::catalogue::{GatewayLaunch, Scope};
 use super::error::ClientFileError;
 use super::file::ClientFile;
 use super::server_table::NewEntry;
-use super::{Client, replace_file};
+use super::{Client, ClientFolders, replace_file};
 use crate::private_file;
 use connection_record::{ConnectionRecord, text_digest};
 
@@ -236,6 +236,17 @@ impl ConnectedFile {
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.record.file
+    }
+
+    /// Whether it is a file of the current project folder.
+    #[must_use]
+    pub fn is_of_project(&self, folders: &ClientFolders) -> bool {
+        let record = &self.record;
+        let client = Client::by_id(&record.client);
+        let places = client.into_iter().flat_map(|client| client.distinct_locations(folders));
+        places
+            .filter(|place| place.scope == Scope::Project)
+            .any(|place| place.file(folders) == record.file && place.keys(folders) == record.keys)
     }
 
     /// When it was connected.

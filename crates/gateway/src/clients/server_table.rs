@@ -110,6 +110,28 @@ pub(super) fn apply(
     }
 }
 
+/// A TOML text without these servers, and without the comments directly above their headers; `None`
+/// if they cannot be taken out without changing anything else.
+pub(crate) fn without_toml_servers(
+    text: &str,
+    keys: &[String],
+    names: &[String],
+) -> Option<String> {
+    let mut edits = TextEdits::default();
+    for header in toml_text::statements(text).ok()?.iter().filter(|one| one.is_header) {
+        let name = header.path.strip_prefix(keys).and_then(<[String]>::first);
+        if name.is_some_and(|name| names.contains(name)) {
+            let above = text.get(..header.span.start).unwrap_or_default();
+            let comments = above.split_inclusive('\n').rev();
+            let comments = comments.take_while(|line| line.trim_start().starts_with('#'));
+            let length: usize = comments.map(str::len).sum();
+            edits.replace(header.span.start.saturating_sub(length)..header.span.start, "");
+        }
+    }
+    let change = TableChange { keys, remove: names, insert: &[] };
+    apply(Syntax::Toml, &edits.apply(text), &change).ok()
+}
+
 /// The expected tree after the change.
 fn changed_tree(mut tree: Value, change: &TableChange<'_>) -> Option<Value> {
     let mut level = &mut tree;

@@ -23,6 +23,7 @@ use super::heartbeat;
 use super::managed_server::{CALL_START_WAIT, ManagedServer};
 use super::measured_call::{CallDetails, MeasuredCall};
 use super::server_feature::FeatureKind;
+use super::task::Task;
 use crate::telemetry::{CallTrace, RequestOrigin, TraceParent};
 
 /// The server label of a tool that does not exist.
@@ -154,7 +155,9 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
     let invocation = execute(client, call, &options.client_call).await?;
     let reporter = options.client_call.progress.as_ref();
     let wait = client.gateway.config.approval_timeout;
-    let wait = wait.unwrap_or_else(|| default_approval_timeout(&options.client_call));
+    let wait = wait.unwrap_or_else(|| {
+        default_approval_timeout(options.client_call.task().map(Arc::as_ref), reporter.is_some())
+    });
     let is_held = invocation.decision.verdict() == Verdict::Hold && !wait.is_zero();
     let Some(id) = invocation.request.clone().filter(|_| is_held) else {
         return Ok(CallOutcome::without_wait(invocation));
@@ -186,15 +189,17 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
     }
 }
 
-/// How long a held call waits if the configuration does not say. A task waits for its lifetime or
-/// until the request expires. A client that asks for progress expects long calls and gets
-/// [`DEFAULT_APPROVAL_WAIT`]. Any other client gets the hold at once, because it may count the wait
-/// as a failure of the tool.
-fn default_approval_timeout(call: &ClientCall) -> Duration {
-    match (call.task(), &call.progress) {
-        (Some(task), _) => task.lifetime(),
-        (None, Some(_)) => DEFAULT_APPROVAL_WAIT,
-        (None, None) => Duration::ZERO,
+/// How long a held call waits if the configuration does not say. A task that the client asked for
+/// waits for its lifetime or until the request expires. A client that asks for progress, or that
+/// knows tasks, expects long calls and gets [`DEFAULT_APPROVAL_WAIT`]: a model that waits longer
+/// cannot tell its user who has to release the call. Any other client gets the hold at once, because
+/// it may count the wait as a failure of the tool.
+fn default_approval_timeout(task: Option<&Task>, asks_for_progress: bool) -> Duration {
+    match task {
+        Some(task) if task.was_asked_for() => task.lifetime(),
+        Some(_) => DEFAULT_APPROVAL_WAIT,
+        None if asks_for_progress => DEFAULT_APPROVAL_WAIT,
+        None => Duration::ZERO,
     }
 }
 
@@ -321,4 +326,28 @@ async fn unavailable_reason_of(
         return Some(error.to_string());
     }
     if client.is_visible(id) { None } else { server.problem() }
+}
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::{Clock, SystemClock};
+
+    use super::*;
+    use crate::serve::era::Era;
+    use crate::serve::result_budget::ResultBudget;
+    use crate::serve::task::TaskContext;
+
+    #[test]
+    fn only_a_task_that_was_asked_for_waits_for_an_approval_as_long_as_it_lives() {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+        let results = Arc::new(ResultBudget::default());
+        let hour = Duration::from_secs(3600);
+        let context = TaskContext { clock: &clock, results: &results };
+        let task = |era| Task::begin("t".to_owned(), era, context, hour);
+        let wait = |era| default_approval_timeout(Some(&task(era)), false);
+        assert_eq!(wait(Era::Legacy), hour);
+        assert_eq!(wait(Era::Modern), DEFAULT_APPROVAL_WAIT);
+        assert_eq!(default_approval_timeout(None, true), DEFAULT_APPROVAL_WAIT);
+        assert_eq!(default_approval_timeout(None, false), Duration::ZERO);
+    }
 }

@@ -70,8 +70,8 @@ fn held_message(decision: &Decision, request: &ApprovalRequestId, reason: Reason
         false => who_must_release(decision.authority()),
     };
     format!(
-        "{}: {}. Nothing was executed: {so_far}. The request `{request}` stays open: tell the user to run \
-         `weaver approve grant {request}`, go on with other work, and make the same call again once it is granted.",
+        "{}: {}. Nothing was executed: {so_far}. Tell the user to run `weaver approve grant {request}`, go on \
+         with other work, and make the same call again once it is granted.",
         decision.primary_reason(),
         decision.detail()
     )
@@ -94,6 +94,9 @@ fn refusal_message(decision: &Decision) -> String {
     let what = decision.detail();
     let next = match decision.verdict() {
         Verdict::Allow => "It was executed.",
+        Verdict::Ask if is_about_arguments(decision) => {
+            "Nothing was executed. Correct the call and make it again."
+        }
         Verdict::Ask => "Nothing was executed. Supply what is missing and call again.",
         Verdict::Hold => {
             let who = who_must_release(decision.authority());
@@ -108,7 +111,12 @@ fn refusal_message(decision: &Decision) -> String {
                 }
             }
         }
-        Verdict::Deny if is_retryable_later(decision) => "Nothing was executed. Try again later.",
+        Verdict::Deny if is_retryable(decision, |wait| wait == 0) => {
+            "Nothing was executed. Make the same call again, which asks a person anew."
+        }
+        Verdict::Deny if is_retryable(decision, |_| true) => {
+            "Nothing was executed. Try again later."
+        }
         Verdict::Deny => {
             "Nothing was executed. The same call will be denied again: use another tool or other arguments, or tell the user."
         }
@@ -120,11 +128,20 @@ fn refusal_message(decision: &Decision) -> String {
     }
 }
 
-fn is_retryable_later(decision: &Decision) -> bool {
+/// Whether nothing but the call itself is at fault.
+fn is_about_arguments(decision: &Decision) -> bool {
     decision
         .obstacles()
-        .filter(|result| result.verdict == Verdict::Deny)
-        .all(|result| matches!(result.discharge, Remedy::Wait { .. }))
+        .filter(|result| result.verdict == Verdict::Ask)
+        .all(|result| result.discharge == Remedy::Arguments)
+}
+
+/// Whether time alone removes every denial, and so much of it.
+fn is_retryable(decision: &Decision, holds_for: impl Fn(u64) -> bool) -> bool {
+    let mut denials = decision.obstacles().filter(|result| result.verdict == Verdict::Deny);
+    denials.all(|result| {
+        matches!(result.discharge, Remedy::Wait { retry_after_ms } if holds_for(retry_after_ms))
+    })
 }
 
 #[cfg(test)]
@@ -162,6 +179,32 @@ mod tests {
             .collect();
         assert!(details.contains(&None), "{details:?}");
         assert!(details.contains(&Some("`/to` is missing".to_owned())), "{details:?}");
+    }
+
+    #[test]
+    fn a_call_that_is_wrong_is_to_be_corrected_and_one_without_a_reason_to_be_supplied_with_it() {
+        let message = refusal_message(&decision(vec![wrong_arguments()]));
+        assert!(message.ends_with("Correct the call and make it again."), "{message}");
+        let why = CheckResult { discharge: Remedy::Nothing, ..wrong_arguments() };
+        let message = refusal_message(&decision(vec![why]));
+        assert!(message.ends_with("Supply what is missing and call again."), "{message}");
+    }
+
+    #[test]
+    fn a_denial_says_whether_the_same_call_may_be_made_again() {
+        let denied = |discharge| {
+            let (check, reason) = (CheckKind::System, ReasonCode::PolicyChanged);
+            let denial = CheckResult::new(check, Verdict::Deny, reason, "the policy has changed");
+            refusal_message(&decision(vec![denial.with_remedy(discharge), hold()]))
+        };
+        let message = denied(Remedy::Wait { retry_after_ms: 0 });
+        assert!(
+            message.ends_with("Make the same call again, which asks a person anew."),
+            "{message}"
+        );
+        let message = denied(Remedy::Wait { retry_after_ms: 500 });
+        assert!(message.ends_with("Try again later."), "{message}");
+        assert!(denied(Remedy::Nothing).contains("will be denied again"));
     }
 
     #[test]

@@ -15,8 +15,10 @@ use weaver_trace_store::MAX_VALUE;
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey, RecordWrite};
 use weaver_types::{Capability, Tenant, UpstreamName};
 
+use super::server_feature::FeatureKind;
 use super::tool_proposal::{self, ToolDefinition};
 use crate::config::UpstreamSettings;
+use crate::listing::ListedFeature;
 
 /// The version of the stored form.
 const VERSION: u8 = 1;
@@ -83,6 +85,22 @@ impl StoredListing {
         (record.v == VERSION).then(|| record.listing.into_owned())
     }
 
+    /// What a server listed that was just asked.
+    pub(crate) fn from_features(features: &[ListedFeature]) -> Self {
+        let has = |kind: FeatureKind| features.iter().any(|one| one.kind == kind);
+        let tools = features.iter().filter(|one| one.kind == FeatureKind::Tool);
+        let tools = tools.filter_map(|tool| {
+            let name = tool.definition.get("name")?.as_str()?.to_owned();
+            let instructions = tool.instructions.as_deref().map(str::to_owned);
+            Some((name, StoredTool { definition: tool.definition.to_string(), instructions }))
+        });
+        Self {
+            has_prompts: has(FeatureKind::Prompt),
+            has_resources: has(FeatureKind::ResourceReading),
+            tools: tools.collect(),
+        }
+    }
+
     fn to_bytes(&self) -> Option<Vec<u8>> {
         let record = ListingRecord { listing: Cow::Borrowed(self), v: VERSION };
         serde_json::to_vec(&record).ok().filter(|bytes| bytes.len() <= MAX_VALUE)
@@ -101,10 +119,16 @@ impl StoredListing {
         tenant: &Tenant,
         server: &UpstreamName,
     ) -> Result<(), LedgerError> {
-        let Some(value) = self.to_bytes() else { return Ok(()) };
+        let Some(batch) = self.to_batch(tenant, server) else { return Ok(()) };
+        kernel.ledger().commit(batch).await.map(drop)
+    }
+
+    /// The write of it; `None` if it is too large.
+    pub(crate) fn to_batch(&self, tenant: &Tenant, server: &UpstreamName) -> Option<Batch> {
+        let value = self.to_bytes()?;
         let mut batch = Batch::new(Durability::Os);
         batch.put.push(RecordWrite { key: key(tenant, server), value, expires_at: None });
-        kernel.ledger().commit(batch).await.map(drop)
+        Some(batch)
     }
 }
 

@@ -143,6 +143,12 @@ impl Task {
         &self.id
     }
 
+    /// Whether its client asked for it. Otherwise the gateway made the call a task because it takes
+    /// long.
+    pub(crate) fn was_asked_for(&self) -> bool {
+        self.era == Era::Legacy
+    }
+
     /// How long it is kept, counted from its beginning.
     pub(crate) fn lifetime(&self) -> Duration {
         self.lifetime

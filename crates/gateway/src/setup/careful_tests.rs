@@ -46,7 +46,13 @@ fn listed(server: &str) -> (UpstreamName, Vec<ListedFeature>) {
         let capability =
             propose_definition(server, ToolDefinition { name, definition: tool }, None);
         let definition = tool.clone();
-        ListedFeature { kind: FeatureKind::Tool, definition, capability, server: reach }
+        ListedFeature {
+            kind: FeatureKind::Tool,
+            definition,
+            capability,
+            server: reach,
+            instructions: None,
+        }
     });
     (UpstreamName::parse(server).unwrap(), tools.collect())
 }
@@ -152,7 +158,7 @@ fn what_the_protocol_defines_is_not_judged_by_the_words_for_tools() {
         let id = CapabilityId::parse(id).unwrap();
         let capability = draft_from_tool(ToolFormat::Mcp, id, &definition).build().unwrap();
         let server = ServerTraits::default();
-        ListedFeature { kind, definition, capability: Ok(capability), server }
+        ListedFeature { kind, definition, capability: Ok(capability), server, instructions: None }
     });
     let servers = vec![(UpstreamName::parse("notes").unwrap(), listed.into())];
     let (review, _) = Review::propose(Posture::Careful, servers, &ServerFolders::new());

@@ -37,6 +37,9 @@ const SHARED_NOUNS: [&str; 11] = [
     "memory", "database", "table", "branch", "environment", "env", "graph", "alarm", "timer",
     "clock", "timezone",
 ];
+/// What a list of things to do consists of. It is local for a write only where no tool of its server
+/// speaks to a service, in which others see it.
+pub(super) const TASKS: [&str; 4] = ["task", "subtask", "todo", "checklist"];
 /// What somebody writes for himself, and keeps where no other person looks.
 const NOTES: [&str; 8] =
     ["note", "memo", "todo", "reminder", "bookmark", "journal", "diary", "memory"];
@@ -160,7 +163,7 @@ fn service_id(text: &ToolText) -> Option<&'static str> {
 fn local_object(text: &ToolText) -> Option<&str> {
     const MAKES: [&str; 8] =
         ["create", "add", "append", "insert", "save", "store", "remember", "new"];
-    let is_local = |word: &&str| LOCAL_NOUNS.contains(word);
+    let is_local = |word: &&str| LOCAL_NOUNS.contains(word) || TASKS.contains(word);
     let is_own = |word: &&str| is_local(word) && !SHARED_NOUNS.contains(word);
     let mut named = text.name.iter().map(|word| singular(word));
     if let Some(word) = named.find(is_own) {

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::action::{self, ToolAction};
+use super::lexicon::singular;
 use super::tool_text::ToolText;
-use super::{ToolDescription, ToolHints, hints, local_write};
+use super::{ToolDescription, ToolHints, hints, local_write, reach};
 
 /// How far a server reaches, judged by all of its tools. If one of them mails, shares or names an
 /// account, the files of the others are no files on this disk.
@@ -92,8 +93,23 @@ fn speaks_to_service(tool: &Value, hints_count: bool) -> bool {
     let found = action::classify(&text, hints);
     let reaches =
         matches!(found.action, ToolAction::Send | ToolAction::Pay | ToolAction::GrantAccess);
+    // Who works together on tasks sorts them into places that all of them see.
+    let shares_tasks = text.is_named(&reach::TASKS) && names_shared_place(&text);
     // What programs take, such as the path of a repository, is not an account.
     let names_account = !local_write::takes_base(tool.input)
         && text.last_words().any(|word| ACCOUNT_WORDS.contains(&word));
-    reaches && found.why.starts_with("name `") || names_account
+    // Steps in the course of a task, which its own list keeps.
+    let is_step = text.is_about(&reach::TASKS) && text.names_verb(&["approve", "request"]);
+    reaches && found.why.starts_with("name `") && !is_step || names_account || shares_tasks
+}
+
+/// Whether an argument is a place in which people work together.
+fn names_shared_place(text: &ToolText) -> bool {
+    const PLACES: [&str; 9] = [
+        "project", "workspace", "team", "board", "section", "sprint", "epic", "space", "milestone",
+    ];
+    text.argument_words.iter().any(|words| {
+        let named = words.iter().rev().find(|word| !matches!(word.as_str(), "id" | "ids" | "gid"));
+        named.is_some_and(|word| PLACES.contains(&singular(word)))
+    })
 }

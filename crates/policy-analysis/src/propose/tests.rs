@@ -284,6 +284,26 @@ fn files_of_a_server_that_shares_are_not_local() {
 }
 
 #[test]
+fn a_list_of_tasks_is_local_unless_people_work_together_on_it() {
+    let tool = |name: &str, arguments: &str, description: &str| json!({ "name": name, "description": description, "inputSchema": schema(arguments) });
+    let own = [
+        tool("add_task", "title,details", "Add a task to the list."),
+        tool("update_task", "taskId,title", "Update a task's title."),
+        tool("mark_task_done", "taskId,result", "Mark a task as done."),
+        tool("delete_task", "taskId", "Delete a task."),
+        tool("approve_task", "taskId", "The user confirms that a task is completed."),
+    ];
+    let local = ["write_local", "write_local", "write_local", "destructive", "write_open"];
+    assert_eq!(effects_of_server(&own), local);
+    // The same tools beside one that sorts tasks into a project, or gives them to somebody.
+    for place in ["project_id,title", "boardId,title", "title,assignee"] {
+        let shared = [&own[..], &[tool("create_task", place, "Create a task.")]].concat();
+        let effects = effects_of_server(&shared);
+        assert!(effects.iter().all(|effects| !effects.contains("local")), "{place}: {effects:?}");
+    }
+}
+
+#[test]
 fn an_event_without_guests_and_a_draft_to_nobody_tell_nobody() {
     let sends_to = |name: &str, required: &[&str], optional: &[&str]| {
         let mut input = schema_of(&[required, optional].concat());

@@ -16,17 +16,33 @@ pub(super) fn render_document(bytes: &[u8], digest: Digest) -> Result<String, Ca
     let mut out = String::new();
     let Value::Object(fields) = &request else { return Ok(out) };
     for (name, field) in fields {
-        let _ = write!(out, "{name}:");
-        match field.as_i64() {
-            Some(micros) if is_time_field(name) => {
-                let _ = write!(out, " {} ({micros})", Timestamp::from_micros(micros));
-            }
-            _ => write_value(&mut out, field, INDENT),
-        }
-        out.push('\n');
+        write_field(&mut out, name, field);
     }
     let _ = writeln!(out, "digest: {digest}");
     Ok(out)
+}
+
+/// Renders these fields of the canonical bytes of a request, in this order.
+pub(super) fn render_fields(bytes: &[u8], names: &[&str]) -> Result<String, CanonicalError> {
+    let request = canonical::parse(bytes, Profile::Foreign)?;
+    let mut out = String::new();
+    for name in names {
+        if let Some(field) = request.get(*name) {
+            write_field(&mut out, name, field);
+        }
+    }
+    Ok(out)
+}
+
+fn write_field(out: &mut String, name: &str, field: &Value) {
+    let _ = write!(out, "{name}:");
+    match field.as_i64() {
+        Some(micros) if is_time_field(name) => {
+            let _ = write!(out, " {} ({micros})", Timestamp::from_micros(micros));
+        }
+        _ => write_value(out, field, INDENT),
+    }
+    out.push('\n');
 }
 
 fn is_time_field(field: &str) -> bool {

@@ -160,6 +160,15 @@ impl ApprovalRequest {
         let bytes = self.to_bytes()?;
         super::render::render_document(&bytes, Digest::of(DomainTag::APPROVAL, &bytes))
     }
+
+    /// Renders only these fields, by their names in the canonical form, in this order and as
+    /// [`ApprovalRequest::render`] does.
+    ///
+    /// # Errors
+    /// [`CanonicalError`], as [`ApprovalRequest::to_bytes`].
+    pub fn render_fields(&self, names: &[&str]) -> Result<String, CanonicalError> {
+        super::render::render_fields(&self.to_bytes()?, names)
+    }
 }
 
 /// The digest of arguments, with their own domain-separation tag.

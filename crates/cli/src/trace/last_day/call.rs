@@ -14,6 +14,8 @@ const MAX_TEXT_CHARS: usize = 70;
 const HANDLE_PREFIX: &str = "handle:";
 /// The reason of a query that cannot be read: its caller can correct it.
 const MALFORMED: &str = "invalid_constraint";
+/// The reason of a call that its client abandoned before it could change anything.
+const CANCELLED: &str = "cancelled";
 
 /// One call, from its decision to its end.
 #[derive(Debug, Clone, Default)]
@@ -37,21 +39,44 @@ pub(super) enum CallStatus {
     #[default]
     Running,
     Done,
+    /// The client did not want the answer any more, and the call cannot have changed anything.
+    Cancelled,
     Failed,
+    /// It may or may not have happened.
+    Unknown,
     Asked,
     Held,
     Denied,
 }
 
 impl CallStatus {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Done, Self::Failed, Self::Held, Self::Denied, Self::Asked, Self::Running];
+    pub(super) const ALL: [Self; 8] = [
+        Self::Done,
+        Self::Failed,
+        Self::Unknown,
+        Self::Cancelled,
+        Self::Held,
+        Self::Denied,
+        Self::Asked,
+        Self::Running,
+    ];
+
+    /// How a call ended that was executed.
+    fn of_outcome(facts: &EventFacts) -> Self {
+        match facts.outcome() {
+            Some("success") => Self::Done,
+            _ if facts.reason() == Some(CANCELLED) => Self::Cancelled,
+            _ => Self::Failed,
+        }
+    }
 
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Running => "under way",
             Self::Done => "done",
+            Self::Cancelled => "cancelled",
             Self::Failed => "failed",
+            Self::Unknown => "unknown",
             Self::Asked => "sent back",
             Self::Held => "held",
             Self::Denied => "denied",
@@ -93,16 +118,15 @@ impl Call {
                 facts.reason().unwrap_or_default().clone_into(&mut self.why);
             }
             Some(EventKind::Outcome) => {
-                self.status = if facts.outcome() == Some("success") {
-                    CallStatus::Done
-                } else {
-                    CallStatus::Failed
-                };
+                self.status = CallStatus::of_outcome(facts);
                 if self.status == CallStatus::Failed {
                     facts.outcome().unwrap_or_default().clone_into(&mut self.why);
                 }
             }
-            Some(EventKind::OutcomeUnknown) => self.status = CallStatus::Failed,
+            Some(EventKind::OutcomeUnknown) => {
+                self.status = CallStatus::Unknown;
+                "it may have happened".clone_into(&mut self.why);
+            }
             _ => {}
         }
     }
@@ -117,8 +141,10 @@ impl Call {
         let word = format!("{:<9}", self.status.word());
         let word = match self.status {
             CallStatus::Done => output::good(&word),
-            CallStatus::Failed | CallStatus::Denied => output::bad(&word),
-            CallStatus::Held | CallStatus::Asked | CallStatus::Running => output::bold(&word),
+            CallStatus::Failed | CallStatus::Unknown | CallStatus::Denied => output::bad(&word),
+            CallStatus::Held | CallStatus::Asked | CallStatus::Running | CallStatus::Cancelled => {
+                output::bold(&word)
+            }
         };
         let tool = self.shown_tool();
         let why = match (&self.would_have, self.why.as_str()) {

@@ -136,6 +136,7 @@ impl ManagedServer {
                 RelistError::Unavailable { problem: server.problem }
             }));
         }
+        self.upstream().end_if_silent().await;
         let end = Instant::now() + RELIST_TIMEOUT;
         // A poll in progress may have begun before the change, so one poll is not enough. A server
         // that reports a change with every listing would never settle: after `MAX_POLLS` its last
