@@ -2,6 +2,7 @@
 //!
 //! Each scanner reads the text once. A hit depends on at most 512 bytes before and after it.
 
+mod account_list;
 mod aligned_table;
 mod assigned_value;
 mod assignment;
@@ -25,7 +26,7 @@ pub(crate) use aligned_table::{ColumnReader, cells_below};
 pub(crate) use assigned_value::is_secret_text;
 pub(crate) use credential_call::credential_in_call;
 pub(crate) use secret_name::SecretKind;
-pub(crate) use token_stats::is_random_token;
+pub(crate) use token_stats::{is_dated, is_random_token};
 
 use super::covered_ranges::CoveredRanges;
 use super::scan_window::ScanWindow;
@@ -111,6 +112,8 @@ const RULES: &[ScanRule] = &[
             ("/x?user=app&password=heather.Moor7&n=1", "heather.Moor7"),
             ("Environment=\"SMTP_PASS=heather.Moor7\"", "heather.Moor7"),
             ("password: '{cipher}q8Vn2Lm'", "{cipher}q8Vn2Lm"),
+            ("chpasswd <<EOF\nroot:q8Vn2Lm\nbob:heather.Moor7\nEOF", "q8Vn2Lm"),
+            ("chpasswd:\n  list: |\n    root:q8Vn2Lm\n", "q8Vn2Lm"),
             ("password: Some(\"q8Vn2Lm\".to_owned())", "q8Vn2Lm"),
             ("password = SecretString::from(\"q8Vn2Lm\")", "q8Vn2Lm"),
             ("password = new Password('q8Vn2Lm')", "q8Vn2Lm"),
@@ -199,6 +202,16 @@ const RULES: &[ScanRule] = &[
             "\"RememberPassword\"=dword:00000001",
             "`{\"Proxy-Authorization\": \"Basic <username>:<password>\"}`.",
             "Client(password=\"fake\")",
+            "PWD=/builds/x8f3k2/app\nOLDPWD=/srv",
+            "\"PWD=/app\",\"OLDPWD=/\"",
+            "| mysql.session | caching_sha2_password | password |",
+            "\"generate-password\": \"1.7.1\"",
+            "password: redis://:password@host has no user",
+            "password: @DB_PASSWORD",
+            "{\"password\": \"Неверный пароль, осталось попыток: %d\"}",
+            "- Password: \"remember me\" was removed",
+            "x = a.password || null,\n  y = b.port || this.options.port2,\n",
+            "root:q8Vn2Lm\nbob:heather.Moor7",
             "type Format =\n  | \"password\"\n  | \"date\"\nfunction f(\n  x: RegExp | Check<string>,\n",
         ],
     },
@@ -270,6 +283,12 @@ const RULES: &[ScanRule] = &[
             "Sec-WebSocket-Key: q8Vn2LmZ7rKd0XbL5vW3zP==",
             "CrashReporter Key:   9c4e1f7ab2d8056e3f91a7c5d40b86e2aa01bb02",
             "\"AWS::AppSync::ApiKey\": \"3d104ea0be48564b\"",
+            "[user]\n\tsigningkey = E78ABECAAD40151D\n",
+            "Cache saved with key: node-modules-8a3cc29db0c7ed55135a06d2bc584a31",
+            "user.reset_token = SecureRandom.urlsafe_base64\n",
+            "encrypt(sessionKey: Uint8Array, config?: Config)",
+            "shields.io/codecov/c/gh/a/b?token=aJj1Yg0NUq&style=flat",
+            "a/b.svg?style=shield&circle-token=5f0a78473b0f440afb218bf2b82323cc6b3cb43f",
             "def generate_key(cls) -> bytes:\n    return base64.urlsafe_b64encode(os.urandom(32))",
         ],
     },
@@ -317,6 +336,13 @@ const RULES: &[ScanRule] = &[
             "github\n|1|t7Yq2mN8rKd0XbL5vW3zPq9xt7Y=|x",
             "exports.AuthPlus = exports.vision_v1p2beta1 = exports.vision_v1p1beta1 = exports.vision",
             "\"AWS::AppSync::DataSource\": \"bd3a7e7a9c35a4f0\"",
+            "PAYPAL_CLIENT_ID=q8Vn2LmZ7rKd0XbL5vW3zPq9xt7Yq2mN8rKd0XbL",
+            "sendgrid\n--001a113ee97c89842f0539be8e7a\n",
+            "web3.utils.randomHex(32) 0x139f5b88b72a25eab053d3b57fe1f8a9dbc62a526b1cb177",
+            "UID:x@google.com\nCREATED:20241004T175920Z",
+            "alchemy signup?referral=55a35117-028e-4b7c-9e47-e275ad0acc6d",
+            "CLOUDFLARE_ZONE_ID=9c4e1f7ab2d8056e3f91a7c5d40b86e2",
+            "RECAPTCHA_SITE_KEY=6Lt7Yq2mN8rKd0XbL5vW3zPq9xt7Yq2mN8rKd0Xb",
             "github.com/a/b.git\", \"reference\": \"9c4e1f7ab2d8056e3f91a7c5d40b86e2aa01bb02\"",
         ],
     },
@@ -380,6 +406,7 @@ pub(crate) fn kind_of_value(name: SecretKind) -> &'static str {
 /// Finds secrets in a text.
 fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
     assignment::scan(window, hits);
+    account_list::scan(window, hits);
     let mut named = CoveredRanges::default();
     named.add(hits.iter().map(|hit| hit.range.clone()));
     keyword_proximity::scan(window, &named, hits);

@@ -88,6 +88,8 @@ mod place {
     pub(super) const SIGN: i32 = 4;
     /// A verb is: `is x`, `lautet ab heute x`, `was changed to x`.
     pub(super) const VERB: i32 = 3;
+    /// Only a word for a wireless network is between: `clave wifi x`.
+    pub(super) const NETWORK: i32 = 4;
     /// The label is.
     pub(super) const ADJACENT: i32 = 3;
     /// Each word between label and value, beyond the first.
@@ -138,6 +140,7 @@ struct LabelLink {
     /// The last word is a preposition that a change may have.
     ends_in_preposition: bool,
     demands: i32,
+    names_network: bool,
     /// `to` is a verb, as in Polish.
     has_verb_to: bool,
 }
@@ -158,6 +161,7 @@ impl LabelLink {
         self.ends_in_verb = is_verb
             || is_adverb && self.ends_in_verb
             || self.has_change && self.ends_in_preposition;
+        self.names_network |= lexicon::names_network(lower);
         self.demands += i32::from(lexicon::DEMANDS.contains(&lower));
         self.words += i32::from(!lexicon::ADVERBS.contains(&lower));
         self.has_words = true;
@@ -170,7 +174,14 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
     let in_compounds = kind == LabelKind::Password || kind == LabelKind::Key && !is_english_key;
     let label = grammar::whole_label(text, label, in_compounds)?;
     let line = grammar::line_before(text, label.start, ACCOUNT_BEFORE);
-    let is_network = kind == LabelKind::Key && lexicon::names_network(line);
+    // The network may have been named in the line above.
+    let lead = text
+        .get(text.floor_char_boundary(label.start.saturating_sub(ACCOUNT_BEFORE))..label.start)?;
+    let is_network = kind == LabelKind::Key && lexicon::names_network(lead);
+    // Behind a comma another thing begins.
+    if text.get(label.end..)?.starts_with(',') {
+        return None;
+    }
     let is_english = text.get(label.clone())?.to_ascii_lowercase().starts_with("pass");
     let mut between = LabelLink { has_verb_to: !is_english, ..LabelLink::default() };
     let mut at = label.end;
@@ -330,11 +341,15 @@ impl LabelContext<'_> {
         let is_whole_answer = matches!(next, '\n' | '\r')
             || behind.split_whitespace().next().is_some_and(|word| lexicon::VERBS.contains(&word));
         let is_possible = is_possible && (!between.is_answer || is_whole_answer);
-        if !is_possible || matches!(next, '(' | '[' | '=' | '<') {
+        // `data["password2"]` names a field.
+        let is_index = behind.starts_with("\"]") || behind.starts_with("']");
+        if !is_possible || is_index || matches!(next, '(' | '[' | '=' | '<') {
             return NEVER;
         }
         let link = if is_linked {
             place::SIGN
+        } else if between.words == 1 && between.names_network {
+            place::NETWORK
         } else if between.ends_in_verb
             || between.ends_in_preposition
                 && lexicon::is_change(behind.trim_start_matches(['"', '\'', '`', '*', ' ']))

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use crate::redact::checksum;
-use crate::redact::secrets::secret_name::PASSWORD_ENDINGS;
+use crate::redact::secrets::{is_dated, secret_name::PASSWORD_ENDINGS};
 
 /// A word list that keeps its line breaks.
 macro_rules! words {
@@ -83,10 +83,14 @@ fn base64_json(text: &str) -> bool {
         .is_some_and(|json| json.starts_with('{') && json.ends_with('}'))
 }
 
-/// Base64 of `user:password` in printable characters.
+/// Base64 of `user:password` in printable characters, which is no placeholder such as `foo:bar`.
 fn basic_pair(text: &str) -> bool {
-    checksum::decode_base64(text)
-        .is_some_and(|bytes| bytes.contains(&b':') && bytes.iter().all(|b| !b.is_ascii_control()))
+    let is_real = |bytes: Vec<u8>| {
+        let pair = String::from_utf8_lossy(&bytes).into_owned();
+        let password = pair.split_once(':').map(|(_, password)| password);
+        !pair.contains(|c: char| c.is_ascii_control()) && password.is_some_and(not_a_word)
+    };
+    checksum::decode_base64(text).is_some_and(is_real)
 }
 
 /// A user and a password, but not the user and group of a machine: `nginx:nginx`, `1000:1000`, nor
@@ -181,7 +185,7 @@ pub(crate) fn not_a_word(text: &str) -> bool {
     text.len() > 24 || !PLACEHOLDER_WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// Not a reference to a value kept elsewhere: `${X}`, `<x>`, `{{ x }}`, `%s`, `$X`, `%X%`.
+/// Not a reference to a value kept elsewhere: `${X}`, `<x>`, `{{ x }}`, `%s`, `$X`, `%X%`, `@X@`.
 pub(crate) fn not_template(text: &str) -> bool {
     let start = text.trim_start_matches(['"', '\'', ':', ' ']);
     let opened = start.starts_with("${")
@@ -190,9 +194,14 @@ pub(crate) fn not_template(text: &str) -> bool {
         || start.starts_with('<') && text.contains('>')
         || start.starts_with("%(")
         || start.starts_with("#{")
-        || ["%s", "%v", "%d", "{}", "?"].contains(&start);
+        || ["%s", "%v", "%d", "{}", "?"].contains(&start)
+        // The name of a package.
+        || start.strip_prefix('@').is_some_and(|name| {
+            name.contains('/') && name.bytes().all(|b| b.is_ascii_lowercase() || b"/-".contains(&b))
+        });
     let inside = text.contains("${") || text.contains("{{") || text.contains(":<");
-    let named = start.strip_prefix('$').is_some_and(|name| {
+    let named = start.strip_prefix(['$', '@']).is_some_and(|name| {
+        let name = name.trim_end_matches('@');
         !name.is_empty()
             && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_' || b.is_ascii_digit())
     });
@@ -223,9 +232,7 @@ pub(crate) fn not_placeholder(text: &str) -> bool {
 fn is_capital_stand_in(text: &str) -> bool {
     let capitals = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
     text.bytes().all(capitals)
-        && ["SECRET", "TOKEN", "PASSWORD", "APIKEY", "API_KEY"]
-            .iter()
-            .any(|end| text.ends_with(end))
+        && ["SECRET", "TOKEN", "PASSWORD", "KEY"].iter().any(|end| text.ends_with(end))
 }
 
 /// Like [`not_placeholder`], for passwords, which people make of words: a phrase counts only where
@@ -306,7 +313,7 @@ pub(crate) fn not_a_path(text: &str) -> bool {
     !rooted.iter().any(|start| text.starts_with(start)) && parts < 5 && !file
 }
 
-/// Not an identifier from program text: `camelCase`, `a.b.c`, `SCREAMING_NAME`, `snake_name`.
+/// Not an identifier from program text: `camelCase`, `a.b.c`, `SCREAMING_NAME`, `snake_name`; nor a date.
 pub(crate) fn not_an_identifier(text: &str) -> bool {
     let named = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.$-:".contains(&b));
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
@@ -316,7 +323,7 @@ pub(crate) fn not_an_identifier(text: &str) -> bool {
         letters.bytes().all(|b| b.is_ascii_alphabetic())
             && part.len() - letters.len() <= if letters.is_empty() { 10 } else { 5 }
     });
-    !(named && wordy && (digits == 0 || parts().count() > 1))
+    !(named && wordy && (digits == 0 || parts().count() > 1)) && !is_dated(text.as_bytes())
 }
 
 /// Groups of a machine.
@@ -333,12 +340,12 @@ const CREDENTIAL_NAME_ENDINGS: &[&str] = words![
 
 /// Words that stand in for a value.
 const PLACEHOLDER_WORDS: &[&str] = words![
-    "abc123" "admin" "apikey" "api_key" "basic" "bearer" "bool" "boolean" "changed" "changeme"
+    "abc123" "active" "admin" "apikey" "api_key" "bar" "basic" "bearer" "bool" "boolean" "changed" "changeme"
     "correct" "credentials" "default" "digest" "disabled" "dummy" "empty" "enabled" "error"
     "example" "expired" "failed" "fake" "false" "field" "foo" "forgot" "forgotten" "guest" "hidden" "incorrect"
     "input" "integer" "invalid" "key" "mask" "masked" "missing" "must" "n/a" "negotiate" "new"
     "nil" "no" "none" "not" "null" "number" "object" "ok" "old" "optional" "passwd" "password"
-    "passphrase" "placeholder" "prompt" "protected" "redacted" "required" "reset" "secret" "set"
+    "passphrase" "placeholder" "prompt" "protected" "redacted" "required" "reset" "secret" "set" "short"
     "stored" "str" "string" "success" "test" "text" "todo" "token" "true" "undefined" "unknown"
     "unset" "user" "username" "valid" "value" "varchar" "void" "weak" "wrong" "yes" "your"
 ];

@@ -15,7 +15,7 @@ pub(super) const RULES: &[DocumentRule] = rows! {
     "us-dea" "medical_license" ["AA9999999", "A99999999"] Alone DEA, dea, ["DEA KK3285435 given" => "KK3285435"], ["lot KK3285435 shipped"];
     "us-passport" "passport" ["999999999", "A99999999"] Keyword PASSPORT, is_not_repeated, ["passport 296462994 given" => "296462994"], ["lot 296462994 shipped"];
     "us-aba" "bank_account" ["9999-9999-9"] Separated ROUTING, aba, ["it is 8033-4646-6 here" => "8033-4646-6"], ["lot 803346466 shipped"];
-    "bank-account" "bank_account" ["99999999", "999999999", "9999999999", "99999999999", "999999999999", "9999999999999", "99999999999999", "999999999999999", "9999999999999999", "99999999999999999"] Keyword BANK, is_not_repeated, ["account 86435127 given" => "86435127"], ["lot 86435127 shipped", "account id 864351274", "account 12345678", "Account: 590827331500, Arn: arn:aws:iam::x"];
+    "bank-account" "bank_account" ["99999999", "999999999", "9999999999", "99999999999", "999999999999", "9999999999999", "99999999999999", "999999999999999", "9999999999999999", "99999999999999999"] Keyword BANK, is_account_number, ["account 86435127 given" => "86435127"], ["lot 86435127 shipped", "account id 864351274", "account 12345678", "<BANKTRANLIST><DTSTART>20090401<DTEND>20090523122017", "\"bank_code\": \"34070093\"", "Account: 590827331500, Arn: arn:aws:iam::x"];
     "driver-license" "driver_license" ["A999999", "A9999999", "A99999999", "A999999999", "A99999999999", "A999999999999", "A9999999999999", "A99999999999999", "AA999999", "AA9999999", "AA99999", "9999999", "99999999", "999999999", "9999999999", "99AAA99999", "999AA9999", "99999999AA", "9999999A", "99999999A", "999999999A", "A99A99999999", "A9999~99999~99999", "A999~9999~9999", "A999~999~99~999~9", "9AAAAA9999", "*9*****999**", "*******999**", "A9**999***9"] Keyword DRIVER, is_not_repeated, ["driving licence R556136 given" => "R556136"], ["lot R556136 shipped"];
     "ca-sin" "national_id" ["999~999~999"] SeparatedAndAlone PERSON, sin, ["national id 157-718-388 given" => "157-718-388"], ["lot 157-718-388 shipped"];
     "br-cpf" "national_id" ["999~999~999~99"] Separated PERSON, cpf, ["it is 413.796.558-70 here" => "413.796.558-70"], ["lot 41379655870 shipped"];
@@ -33,6 +33,14 @@ pub(super) const RULES: &[DocumentRule] = rows! {
 /// Accepts any number that is not one digit repeated, nor digits in the order of counting.
 pub(super) fn is_not_repeated(text: &[u8]) -> bool {
     !all_same(text) && !counts_up(text)
+}
+
+/// Accepts the same, but no date, alone or with a time.
+fn is_account_number(text: &[u8]) -> bool {
+    let is_date = matches!(text.len(), 8 | 14)
+        && matches!(text, [b'1', b'9', ..] | [b'2', b'0', ..])
+        && is_day(parse_digits(text, 4, 6), parse_digits(text, 6, 8));
+    is_not_repeated(text) && !is_date
 }
 
 fn itin(text: &[u8]) -> bool {

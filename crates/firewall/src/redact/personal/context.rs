@@ -4,7 +4,9 @@ use std::cell::{Cell, RefCell};
 
 use super::candidate::byte_at;
 use super::mentions::{Mention, MentionReader};
-use super::word_gap::{is_adjacent, is_in_same_field, is_on_line_above, names_from_behind};
+use super::word_gap::{
+    is_adjacent, is_in_same_field, is_on_line_above, names_from_behind, names_what_follows,
+};
 use crate::redact::column_headings::Headings;
 
 /// How far before a candidate a word counts at all, in bytes.
@@ -52,7 +54,7 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
          toll free|hp|viber|handynummer|mobilnummer|durchwahl|erreichbar unter|erreichen mich unter|\
          tél|joindre au|joignable au|appelez*|appeler le|tfno|tlf|celulares|llámame*|llame al|\
          llamar al|llámenos*|chiamami*|chiamare il|telemóvel|telemovel|telefone|fone|me liga*|\
-         ligue para|telefoon*|mobiel*|bel me|selfoon|telepon|telp|no hp|hubungi|simu|\
+         ligue para|volej*|zavolej*|telefoon*|mobiel*|bel me|selfoon|telepon|telp|no hp|hubungi|simu|\
          điện thoại|sđt|đt|di động|komórk*|zadzwoń*|telefonszám|puh|tlf.|rückruf*|rufen sie*|rappelez*|oddzwoń*|terugbel*|\
          call back|callback|direct line|direct dial|numaram|перезвон*|回电|折り返し|직통|\
          телефон*|тел|моб|мобильн*|сотов*|звоните|звони|позвоните|\
@@ -75,7 +77,7 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
     ),
     (
         OTHER,
-        "batch|ref|badge|\
+        "batch|badge|\
          serial|seq|version|build|commit|price|amount|total|count|epoch|timestamp|ts|\
          bug|issue|case no|lat|lon|lng|coordinates|point|size|bytes|\
          offset|port|pid|tid|items|qty|quantity|lot|\
@@ -116,7 +118,7 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
     ),
     (
         OTHER | ORDER,
-        "ihr zeichen|unser zeichen|inventar*|n° de série|nº de série|kundnummer*|kollinummer*|asiakasnumero*|kundenummer*|\
+        "ref|bon|kassenbon*|ऑर्डर|bank_code|bankcode|bankid|bank code|blz|bankleitzahl|ihr zeichen|unser zeichen|inventar*|n° de série|nº de série|kundnummer*|kollinummer*|asiakasnumero*|kundenummer*|\
          customer no*|customer number|customer id|po number|po no*|purchase order*|quote*|договір*|\
          comanda|comenzii|comandă|factur*|colet*|dosar*|nr. înregistrare|awb nr|ordre*|bestilling*|pakke*|sagsnr|\
          sagsnummer|aftale*|avtale*|regning*|beställning*|ärende*|avtal*|paket*|leverans*|kolli|kollinr|tilaus*|\
@@ -267,7 +269,10 @@ impl TopicContext {
         let ceiling = end.saturating_add(AFTER_BYTES).min(bytes.len());
         mentions.for_each(bytes, end, ceiling, |Mention { start: from, end: to, topics }| {
             context.anywhere |= topics;
-            if names_from_behind(bytes, end..from, to) {
+            if names_what_follows(bytes, to) {
+                return;
+            }
+            if names_from_behind(bytes.get(end..from).unwrap_or_default()) {
                 context.right_after |= topics;
             }
             if from - end <= 16 {

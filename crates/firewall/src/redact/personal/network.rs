@@ -156,12 +156,19 @@ fn is_version(reader: &ContextReader<'_>, values: [u32; 4], start: usize, end: u
     }
     let context = TopicContext::around(reader, start, end);
     let from = topic::ORIGIN;
-    let version = context.right_before & topic::VERSION != 0 && context.last_label & topic::IP == 0
+    let version = context.right_before & topic::VERSION != 0
+        && context.last_label & topic::IP == 0
+        && (small || context.is_adjacent || is_behind_arrow(bytes, start))
         || small && context.right_after & topic::VERSION != 0;
     // `bump x from 1.12.44.8`, `install x from 81.12.44.3`.
     version && (small || context.last_label & from == 0)
         || small && context.right_before & (topic::IP | from) == 0
         || few && first != 10 && is_behind_compound_name(bytes, start)
+}
+
+/// True for the second of two versions: `firmware 4.44.17.220 -> 4.44.18.3`.
+fn is_behind_arrow(bytes: &[u8], start: usize) -> bool {
+    bytes.get(start.saturating_sub(3)..start) == Some(b"-> ")
 }
 
 /// True behind a comparison of versions: `tool>=101.2.3.4`, `libx (>= 0.99.7.1)`.

@@ -50,6 +50,9 @@ pub(super) fn phone_number(
             .map(|end| start..with_extension(bytes, end));
     }
     let fits = |number: &DigitGroups<'_>| has_phone_layout(number) || is_regional_mobile(number);
+    if is_ordinal(context, candidate.end) || is_in_hex_dump(bytes, candidate) {
+        return None;
+    }
     let written = byte_before(bytes, start) != b'#' && fits(&whole) && !is_denied(context);
     if iban::is_behind_head(bytes, candidate.start) {
         return None;
@@ -180,6 +183,27 @@ fn longest_prefix(
         }
     }
     None
+}
+
+/// True before a word that makes the number that of a thing, as in Turkish: `0532-441-7220 numaralı
+/// sipariş`.
+fn is_ordinal(context: &CandidateContext<'_>, end: usize) -> bool {
+    let rest = context.bytes.get(end..).unwrap_or_default();
+    let is_one = ["numaralı", "nolu", "no'lu", "sayılı"]
+        .iter()
+        .any(|word| rest.strip_prefix(b" ").is_some_and(|rest| rest.starts_with(word.as_bytes())));
+    is_one && context.get().anywhere & topic::PHONE == 0
+}
+
+/// True for pairs of digits beside a pair of hexadecimal ones: `1a 01 78 00 00 fe`.
+fn is_in_hex_dump(bytes: &[u8], candidate: &Candidate) -> bool {
+    let is_pair = |pair: Option<&[u8]>| {
+        matches!(pair, Some([b' ', a, b] | [a, b, b' '])
+            if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() && a.is_ascii_digit() != b.is_ascii_digit())
+    };
+    let before = candidate.start.checked_sub(3).and_then(|from| bytes.get(from..candidate.start));
+    candidate.group_sizes().iter().all(|size| *size == 2)
+        && (is_pair(before) || is_pair(bytes.get(candidate.end..candidate.end + 3)))
 }
 
 /// True if words before it say that the number is something else.

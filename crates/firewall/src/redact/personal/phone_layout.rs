@@ -63,6 +63,8 @@ fn is_trunk_number(number: &DigitGroups<'_>) -> bool {
         // The number of an article: `0441-722-08`.
         (9, 3) if *sizes == [4, 3, 2] && separators == HYPHEN => false,
         (9, 2) if separators & SLASH != 0 => false,
+        // One slash ends the area code: `0441/17/2208` is something else.
+        (_, 3..) if separators == SLASH => false,
         (9, groups) => groups >= 3 || (2..=4).contains(first),
         // Where a slash ends the area code, as in Germany, the number begins with no zero.
         (10 | 11, 2) => {

@@ -9,12 +9,12 @@ const RESERVED_TLDS: [&[u8]; 4] = [b"example", b"test", b"invalid", b"localhost"
 /// Top-level domains in which `example` is reserved (RFC 2606; `example.edu` by its registry).
 const EXAMPLE_TLDS: [&[u8]; 4] = [b"com", b"net", b"org", b"edu"];
 
-/// True for loopback (127/8), 0.0.0.0, 255.255.255.255, the documentation blocks (RFC 5737) and
+/// True for loopback (127/8), 0/8, which no host has, 255.255.255.255, the documentation blocks (RFC 5737) and
 /// multicast (224/4). Private and link-local addresses identify one host of a network and are not
 /// included.
 pub(super) fn is_reserved_v4(address: Ipv4Addr) -> bool {
     address.is_loopback()
-        || address.is_unspecified()
+        || address.octets().first() == Some(&0)
         || address.is_broadcast()
         || address.is_documentation()
         || address.is_multicast()

@@ -68,7 +68,9 @@ fn has_scp_path(bytes: &[u8], end: usize) -> bool {
     let path = rest.get(..length).unwrap_or_default();
     let path = path.strip_suffix(b".").unwrap_or(path);
     path.starts_with(b"~/")
-        || path.strip_prefix(b"/").is_some_and(|inner| inner.contains(&b'/'))
+        || path.strip_prefix(b"/").is_some_and(|inner| {
+            inner.contains(&b'/') || !inner.is_empty() && inner.iter().all(u8::is_ascii_lowercase)
+        })
         || path.len() > 4 && path.ends_with(b".git")
 }
 
@@ -160,7 +162,9 @@ mod tests {
             (":repo.git, and", true),
             (most.as_str(), true),
             (more.as_str(), false),
-            (":/srv", false),
+            (":/srv", true),
+            (":/", false),
+            (":/srv1", false),
             (":.git", false),
             (":repo.gits", false),
             (":re po.git", false),

@@ -32,17 +32,16 @@ pub(super) fn is_adjacent(gap: &[u8]) -> bool {
     letters <= MAX_SMALL_WORD_LETTERS && !gap.iter().any(u8::is_ascii_digit)
 }
 
-/// True for a word after the candidate that names it: `… - phone`, `… (móvil)`, `… is my phone`. A
-/// colon after the word, or after the key that contains it, means that it names what follows
-/// instead.
-pub(super) fn names_from_behind(bytes: &[u8], gap: std::ops::Range<usize>, to: usize) -> bool {
+/// True for a word, or the key that contains it, before a sign: it names what follows.
+pub(super) fn names_what_follows(bytes: &[u8], to: usize) -> bool {
     let rest = bytes.get(to..bytes.len().min(to + MAX_REST_OF_KEY)).unwrap_or_default();
     let rest = rest.iter().take_while(|byte| is_key_byte(**byte)).count();
     let quoted = usize::from(matches!(byte_at(bytes, to + rest), b'"' | b'\''));
-    if matches!(byte_at(bytes, to + rest + quoted), b':' | b'=') {
-        return false;
-    }
-    let gap = bytes.get(gap).unwrap_or_default();
+    matches!(byte_at(bytes, to + rest + quoted), b':' | b'=')
+}
+
+/// True for a word after the candidate that names it: `… - phone`, `… (móvil)`, `… is my phone`.
+pub(super) fn names_from_behind(gap: &[u8]) -> bool {
     let says = [&b" is "[..], b" est ", b" ist ", b" es "].iter().any(|verb| gap.starts_with(verb));
     gap.len() <= 2
         || gap.len() <= 5 && gap.iter().all(|byte| b" -(/[|\xe2\x80\x93\x94".contains(byte))

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::secret_name::{self, SecretKind};
 use super::token_stats::{self, TokenStats, is_uuid};
-use super::{MAX_VALUE_BYTES, byte_at, labelled_value, line_value, slice};
+use super::{MAX_VALUE_BYTES, byte_at, labelled_value, line_value, slice, vendor_id};
 use crate::redact::checksum;
 use crate::redact::validators::{
     has_scrambled_word, is_of_two_names, is_span_or_method, not_a_path, not_an_identifier,
@@ -197,10 +197,37 @@ pub(super) fn is_in_list_of_checksums(bytes: &[u8], start: usize) -> bool {
 }
 
 /// True for a token in the address of an image, which is on a public page: `badge.svg?token=x`.
-fn is_of_badge(bytes: &[u8], value: usize) -> bool {
-    const MAX_DISTANCE: usize = 24;
+pub(super) fn is_of_badge(bytes: &[u8], value: usize) -> bool {
+    const MAX_DISTANCE: usize = 96;
     let before = slice(bytes, value.saturating_sub(MAX_DISTANCE)..value);
-    memchr::memmem::find(before, b".svg?").is_some()
+    let url = before.rsplit(u8::is_ascii_whitespace).next().unwrap_or_default();
+    let names_image = |name: &&[u8]| memchr::memmem::find(url, name).is_some();
+    [&b".svg?"[..], b"shields.io/"].iter().any(names_image)
+}
+
+/// True for what software names by a digest: the fingerprint of a key of OpenPGP, and words with a digest
+/// behind, `build-Linux-8a3cc29d…`.
+pub(super) fn is_digest_name(raw: &[u8]) -> bool {
+    const MIN_DIGEST_LEN: usize = 32;
+    let is_fingerprint =
+        matches!(raw.len(), 16 | 40) && raw.iter().all(|b| matches!(b, b'0'..=b'9' | b'A'..=b'F'));
+    let mut parts = raw.rsplit(|b| *b == b'-');
+    let digest = parts.next().unwrap_or_default();
+    let is_word = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_alphabetic);
+    is_fingerprint
+        || digest.len() >= MIN_DIGEST_LEN
+            && digest.iter().all(u8::is_ascii_hexdigit)
+            && parts.next().is_some_and(is_word)
+            && parts.all(is_word)
+}
+
+/// True for a number of a version, `^1.7.1`, or a URL, which hides its own password.
+fn is_version_or_url(text: &str) -> bool {
+    let number = text.trim_start_matches(['^', '~', 'v']);
+    let is_version =
+        number.matches('.').count() >= 2 && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
+    is_version || scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphabetic())
 }
 
 /// True for a number of at most 64 bits: `0x00007ff8a44172b0`.
@@ -242,7 +269,11 @@ fn is_expression(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
     let is_command =
         byte_at(bytes, value.range.start.wrapping_sub(1)) == b'`' && text.contains(' ');
     let is_pattern = text.starts_with('^') && text.contains('[');
-    is_bound || is_command || is_pattern || !value.quoted && text.contains("?.")
+    // Another name with its value: `rule "Lint/Password": severity=warning`.
+    let is_letters = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphabetic());
+    let is_assigned = !value.quoted
+        && text.split_once('=').is_some_and(|(name, rest)| is_letters(name) && is_letters(rest));
+    is_assigned || is_bound || is_command || is_pattern || !value.quoted && text.contains("?.")
 }
 
 /// True if the value is a secret of the kind that its name announces.
@@ -261,7 +292,7 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
         return false;
     }
     let shape = TokenStats::of(raw);
-    if shape.digits == 0
+    if (shape.digits == 0 || text.contains('_') && !not_an_identifier(text))
         && (secret_name::secret_kind(raw).is_some() || secret_name::is_password_label(raw))
     {
         return false;
@@ -282,7 +313,17 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
     if code || !value.quoted && b"([".contains(&next) {
         return false;
     }
+    if matches!(kind, SecretKind::Secret | SecretKind::Weak)
+        && (is_digest_name(raw) || vendor_id::is_published(raw))
+    {
+        return false;
+    }
     match kind {
+        SecretKind::Password | SecretKind::Pass
+            if is_version_or_url(text) || is_in_prose(bytes, value, text) =>
+        {
+            false
+        }
         SecretKind::Password => is_password(text, &shape, value) && !token_stats::is_dated(raw),
         SecretKind::Pass => shape.len >= 6 && shape.letters > 0 && is_password(text, &shape, value),
         SecretKind::Secret => {
@@ -300,10 +341,21 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
     }
 }
 
-/// True for `Kuckuck.uhr9` where a secret ends its line: people choose those of servers.
+/// True for `Kuckuck.uhr9` or `Zwie-back88` where a secret ends its line: people choose those of servers.
 fn is_joined_word(text: &str, value: &AssignedValue, next: u8) -> bool {
     let ends = !value.quoted && matches!(next, 0 | b'\r' | b'\n');
-    ends && value.separator == b'=' && !value.requires_token && is_of_two_names(text)
+    ends && value.separator == b'='
+        && !value.requires_token
+        && (is_of_two_names(text) || is_of_two_names(&text.replacen('-', ".", 1)))
+}
+
+/// True for words in quotation marks after which a sentence goes on: `Password: "remember me" was removed`.
+fn is_in_prose(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
+    let after = slice(bytes, value.range.end + 1..value.range.end + 3);
+    value.separator == b':'
+        && value.quoted
+        && text.contains(' ')
+        && matches!(after, [b' ', b'a'..=b'z'])
 }
 
 fn is_placeholder(text: &str, kind: SecretKind) -> bool {
@@ -380,8 +432,9 @@ fn is_password(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
     {
         return false;
     }
-    let word =
-        plain && (!value.is_adjacent || value.separator != b'=' || text.contains(['_', '.']));
+    let word = plain
+        && !is_capital_pair(text)
+        && (!value.is_adjacent || value.separator != b'=' || text.contains(['_', '.']));
     let odd_word = plain && shape.irregular_capitals >= 2 && !text.contains('.');
     let member = !plain && text.contains('.') && !not_an_identifier(text) && !is_of_two_names(text);
     let short = if digits { 4 } else { 3 };
@@ -389,13 +442,26 @@ fn is_password(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
         || shape.len >= 6 && text.starts_with(['$', '%']) && shape.digits > 0
 }
 
+/// True for `Brach_vogel`: neither a name of program text nor a word.
+fn is_capital_pair(text: &str) -> bool {
+    let is_small = |part: &str| part.len() >= 3 && part.bytes().all(|b| b.is_ascii_lowercase());
+    text.split_once('_').is_some_and(|(first, last)| {
+        first.starts_with(|c: char| c.is_ascii_uppercase())
+            && first.get(1..).is_some_and(is_small)
+            && is_small(last)
+    })
+}
+
 /// True for a pointer, an integer type, a path of program text, or words between stars: `*mut`, `__u32`, `*all*tokens*`.
 fn is_type_or_pattern(text: &str) -> bool {
     let is_starred =
         text.contains('*') && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'*');
-    let bare = text.trim_start_matches('_').trim_end_matches("_t");
-    let size = bare.strip_prefix("uint").or_else(|| bare.strip_prefix("int"));
-    let size = size.or_else(|| bare.strip_prefix(['u', 'i', 's'])).unwrap_or_default();
+    // `Uint8Array`.
+    let array = text.strip_suffix("Array").unwrap_or(text).to_ascii_lowercase();
+    let bare = array.trim_start_matches('_').trim_end_matches("_t");
+    let size =
+        ["uint", "int", "float", "u", "i", "s"].iter().find_map(|kind| bare.strip_prefix(kind));
+    let size = size.unwrap_or_default();
     let is_name = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b':';
     let is_path = text.contains("::") && text.bytes().all(is_name);
     is_starred || is_path || matches!(size, "8" | "16" | "32" | "64" | "128" | "size")
@@ -412,11 +478,13 @@ fn is_measure_without_blanks(text: &str) -> bool {
 /// True for a message about a password.
 fn is_sentence(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
+    let is_format = ["%d", "%s", "%@", "{0}"].iter().any(|part| text.contains(part));
     let says_password =
         |word: &str| secret_name::secret_kind(word.as_bytes()) == Some(SecretKind::Password);
-    text.contains(' ')
-        && text.split(' ').any(says_password)
-        && !text.bytes().any(|b| b.is_ascii_digit())
+    text.contains(' ') && is_format
+        || text.contains(' ')
+            && text.split(' ').any(says_password)
+            && !text.bytes().any(|b| b.is_ascii_digit())
         || text.contains(' ')
             && lower.split(|c: char| !c.is_ascii_alphabetic()).any(|word| {
                 [
@@ -436,6 +504,7 @@ fn is_token(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
     let enough = if shape.len < 20 { 2.7 } else { 3.0 };
     shape.len >= 10
         && !spaced
+        && !is_type_or_pattern(text)
         && !token_stats::is_dated(text.as_bytes())
         && (mixed || long_number || letters)
         && (!value.requires_token || shape.looks_random() || shape.letter_digit_transitions >= 3)

@@ -193,7 +193,7 @@ fn is_prompt(bytes: &[u8], colon: usize) -> bool {
     let before = byte_at(line, open.wrapping_sub(1));
     !before.is_ascii_alphanumeric()
         && before != b'\\'
-        && byte_at(line, open + 1).is_ascii_alphabetic()
+        && byte_at(line, open + 1).is_ascii_alphanumeric()
 }
 
 /// True for a colon in the name of a resource, `arn:aws:secretsmanager:eu-west-1:1234:secret:x`.
@@ -216,7 +216,7 @@ fn kind_before(bytes: &[u8], sign: usize) -> Option<SecretKind> {
         name = name_before(bytes, name.start)?;
     }
     let text = slice(bytes, name.clone());
-    if secret_name::is_name_of_type(bytes, name.start) {
+    if secret_name::is_name_of_type(bytes, name.start) || is_folder_of_shell(bytes, text, sign) {
         return None;
     }
     let (_, word) = secret_name::split_last_word(text);
@@ -228,6 +228,13 @@ fn kind_before(bytes: &[u8], sign: usize) -> Option<SecretKind> {
     let kind = secret_name::secret_kind(text)?;
     let is_public = kind == SecretKind::Weak && secret_name::is_public_phrase(bytes, name.start);
     (!is_public).then_some(kind)
+}
+
+/// True for the variables of a shell that name folders: `PWD=/srv`.
+fn is_folder_of_shell(bytes: &[u8], name: &[u8], sign: usize) -> bool {
+    let after = slice(bytes, sign + 1..(sign + 5).min(bytes.len()));
+    let first = after.iter().find(|b| !b" \t\"'".contains(b));
+    matches!(name, b"PWD" | b"OLDPWD") && first == Some(&b'/')
 }
 
 /// Where the name ends before a number that says which of several it is: `key 1: …`.

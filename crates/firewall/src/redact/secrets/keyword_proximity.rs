@@ -59,6 +59,8 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
         // The name of a function.
         || byte_at(bytes, run.end) == b'('
         || slice(bytes, run.clone()).starts_with(b"//")
+        // The boundary of a part of a message.
+        || whole.starts_with(b"--") && matches!(before, 0 | b'\n')
     {
         return;
     }
@@ -77,8 +79,10 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
         || is_of_words(raw)
         || is_constant(raw)
         || is_of_release(raw)
-        || token_stats::ends_in_words(raw)
         || assigned_value::is_memory_address(raw)
+        || assigned_value::is_digest_name(raw)
+        || assigned_value::is_of_badge(bytes, token.start)
+        || token_stats::ends_in_words(raw)
         || assigned_value::is_ciphertext(text)
         || is_host_key(bytes, &run)
     {
@@ -88,7 +92,7 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
     if shape.is_hex && assigned_value::is_in_list_of_checksums(bytes, token.start) {
         return;
     }
-    if let Some(rule) = matching_rule(bytes, &shape, uuid, &near)
+    if let Some(rule) = matching_rule(bytes, token.start, &shape, uuid, &near)
         && !assignment::is_in_resource_name(bytes, run.start)
         && (rule == VENDOR_TOKEN_RULE || !is_name_of_field(bytes, &run))
         && not_placeholder(text)
@@ -183,6 +187,7 @@ fn is_host_key(bytes: &[u8], run: &Range<usize>) -> bool {
 /// The rule that the token matches, given its context.
 fn matching_rule(
     bytes: &[u8],
+    token: usize,
     shape: &TokenStats,
     uuid: bool,
     near: &KeywordContext,
@@ -192,24 +197,28 @@ fn matching_rule(
     }
     let common = uuid || shape.is_hex && matches!(shape.len, 40 | 64 | 128);
     let named = slice(bytes, near.name.clone());
+    // A number of program text is a hash, too: `0x9f86…`.
+    let is_number = slice(bytes, token..token + 2) == b"0x";
     let identifier = secret_name::is_identifier(named);
-    if uuid && identifier && secret_name::is_of_directory(named) {
+    if identifier && secret_name::is_of_directory(named) {
         return None;
     }
     let is_vendors = near.keyword == Keyword::Vendor;
     if !is_vendors && secret_name::is_attribute(named)
-        || !(is_vendors && near.in_name) && secret_name::is_public(named)
+        || !(is_vendors && near.in_name && !secret_name::is_published(named))
+            && secret_name::is_public(named)
     {
         return None;
     }
     let is_named =
         near.in_name && near.has_separator || near.in_other_name || near.is_called_a_secret;
     match near.keyword {
+        Keyword::Vendor if uuid && near.link == Link::None && !near.in_name => None,
         Keyword::Vendor if uuid && !near.is_set_off && near.gap > 3 && !near.is_called_a_secret => {
             None
         }
         // A hash beside the name of a vendor, as in a list of changes.
-        Keyword::Vendor if common && !uuid && !is_named => None,
+        Keyword::Vendor if (common && !uuid || is_number) && !is_named => None,
         // Of these, most are not secret: what a host serves, and objects of a database.
         Keyword::Vendor
             if (near.is_host || shape.is_hex && shape.len == OBJECT_ID_LEN)
@@ -218,9 +227,12 @@ fn matching_rule(
         {
             None
         }
-        Keyword::Vendor if !identifier || near.in_name => Some(VENDOR_TOKEN_RULE),
+        Keyword::Vendor if !identifier => Some(VENDOR_TOKEN_RULE),
         Keyword::CommonWordVendor
-            if shape.len >= 16 && !identifier && near.is_set_off && (!common || near.in_name) =>
+            if shape.len >= 16
+                && !identifier
+                && near.is_set_off
+                && (!(common || is_number) || near.in_name) =>
         {
             Some(VENDOR_TOKEN_RULE)
         }
@@ -228,6 +240,8 @@ fn matching_rule(
             if shape.len >= 16
                 && !identifier
                 && near.link != Link::None
+                // A digest in a table: `SECRET_KEY    41706e0d8db443ec`.
+                && (near.is_set_off || !(shape.is_hex && shape.len < 32))
                 && (!common || near.has_separator || near.link == Link::Verb) =>
         {
             Some(NAMED_TOKEN_RULE)

@@ -80,9 +80,11 @@ pub(super) fn scan_below_heading(
     if is_in_text && !is_row_of_headings(heading_line, separator) {
         return;
     }
-    // A variant of a type of TypeScript, `  | "password"`, is no row.
+    // An operator, `a || b`, and a variant of a type of TypeScript, `  | "password"`, are no row.
     let pipes = heading_line.iter().filter(|byte| **byte == b'|').count();
-    if separator == b'|' && pipes == 1 && heading_line.trim_ascii_start().starts_with(b"|") {
+    let is_operator = memchr::memmem::find(heading_line, b"||").is_some();
+    let is_variant = pipes == 1 && heading_line.trim_ascii_start().starts_with(b"|");
+    if separator == b'|' && (is_operator || is_variant) {
         return;
     }
     let cells = count_cells(heading_line, separator);

@@ -24,7 +24,7 @@ pub(crate) enum SecretKind {
 pub(crate) const PASSWORD_ENDINGS: &[&str] = words![
     "password" "passwd" "passphrase" "passcode" "pwd" "passwort" "kennwort" "contrasena" "senha"
     "motdepasse" "wachtwoord" "parola" "haslo" "pswd" "passw" "losenord" "adgangskode" "passord"
-    "salasana" "heslo" "jelszo" "sifre" "palavrapasse"
+    "kenncode" "storepass" "keypass" "salasana" "heslo" "jelszo" "sifre" "palavrapasse"
 ];
 
 const SECRET_ENDINGS: &[&str] = words![
@@ -296,6 +296,14 @@ pub(crate) fn is_public(mut name: &[u8]) -> bool {
     false
 }
 
+/// True for the name of a key that its vendor calls public: `RECAPTCHA_SITE_KEY`.
+pub(super) fn is_published(name: &[u8]) -> bool {
+    let (rest, word) = split_last_word(name);
+    let is_key = word.eq_ignore_ascii_case(b"key");
+    word.eq_ignore_ascii_case(b"sitekey")
+        || is_key && is_in_list(split_last_word(rest).1, &["site", "publishable", "public"])
+}
+
 /// True if the word before this position, beyond a blank, says that a key is public: `cache key`.
 pub(super) fn is_public_phrase(bytes: &[u8], key: usize) -> bool {
     const MAX_WORD_BYTES: usize = 16;
@@ -316,15 +324,15 @@ pub(super) fn is_attribute(name: &[u8]) -> bool {
     is_in_list(split_last_word(name).1, ATTRIBUTE_WORDS)
 }
 
-/// True for the name of an identifier of Entra or of an account, whose form is that of the tokens of
-/// other vendors: `AZURE_CLIENT_ID`, `tenantId`.
+/// True for the name of an identifier of a client, of Entra or of an account, whose form is that of the
+/// tokens of other vendors: `PAYPAL_CLIENT_ID`, `tenantId`.
 pub(super) fn is_of_directory(mut name: &[u8]) -> bool {
     for _ in 0..6 {
         let (rest, word) = split_last_word(name);
         if is_in_list(
             word,
             &[
-                "azure", "arm", "aad", "entra", "tenant", "subscription", "directory",
+                "client", "azure", "arm", "aad", "entra", "tenant", "subscription", "directory",
                 "organization",
             ],
         ) {
@@ -338,7 +346,7 @@ pub(super) fn is_of_directory(mut name: &[u8]) -> bool {
 /// True for the name of an identifier: its last word is `id`, `uuid` or the like.
 pub(super) fn is_identifier(name: &[u8]) -> bool {
     let (_, word) = split_last_word(name);
-    [&b"id"[..], b"ids", b"uuid", b"guid", b"uid", b"oid"]
+    [&b"id"[..], b"ids", b"uuid", b"guid", b"uid", b"oid", b"org"]
         .iter()
         .any(|w| w.eq_ignore_ascii_case(word))
 }

@@ -82,12 +82,14 @@ pub(crate) fn is_random_token(token: &[u8]) -> bool {
     shape.len >= 16 && shape.looks_random() && !shape.is_hex && !is_uuid(token) && !is_dated(token)
 }
 
-/// True for a date, possibly followed by a time or a short word.
-pub(super) fn is_dated(raw: &[u8]) -> bool {
-    byte_at(raw, 4) == b'-'
-        && byte_at(raw, 7) == b'-'
-        && slice(raw, 0..4).iter().all(u8::is_ascii_digit)
-        && raw.iter().filter(|b| b.is_ascii_alphabetic()).count() <= 3
+/// True for a date, possibly followed by a time or a short word: `2026-11-27T08:14`, `20261127T081422Z`.
+pub(crate) fn is_dated(raw: &[u8]) -> bool {
+    let are_digits = |at: usize, len: usize| {
+        slice(raw, at..at + len).iter().filter(|b| b.is_ascii_digit()).count() == len
+    };
+    let is_basic = byte_at(raw, 8) == b'T' && are_digits(0, 8) && are_digits(9, 6);
+    let is_extended = byte_at(raw, 4) == b'-' && byte_at(raw, 7) == b'-' && are_digits(0, 4);
+    (is_basic || is_extended) && raw.iter().filter(|b| b.is_ascii_alphabetic()).count() <= 3
 }
 
 /// True for `8-4-4-4-12` hexadecimal digits.

@@ -34,13 +34,21 @@ pub(super) fn is_vendor_id(token: &[u8]) -> bool {
         || is_airtable_id(token)
 }
 
-/// A kind, an underscore, and letters and digits: `evt_3Nx7Yq2mN8rKd0XbL5vW3zPq`; also a publishable
-/// key of Stripe.
+/// True for what a vendor calls public: a publishable key of Stripe, the account in an address of
+/// Twilio.
+pub(super) fn is_published(token: &[u8]) -> bool {
+    let key = token.strip_prefix(b"pk_live_").or_else(|| token.strip_prefix(b"pk_test_"));
+    let account = token.strip_prefix(b"AC");
+    key.is_some_and(is_word)
+        || account.is_some_and(|rest| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// A kind, an underscore, and letters and digits: `evt_3Nx7Yq2mN8rKd0XbL5vW3zPq`, or what
+/// [`is_published`].
 fn is_object_id(token: &[u8]) -> bool {
-    let token = match token.strip_prefix(b"pk_live_").or_else(|| token.strip_prefix(b"pk_test_")) {
-        Some(rest) => return is_word(rest),
-        None => token,
-    };
+    if is_published(token) {
+        return true;
+    }
     let Some(end) = token.iter().position(|b| *b == b'_') else { return false };
     let (kind, rest) = token.split_at(end);
     (2..=8).contains(&kind.len())

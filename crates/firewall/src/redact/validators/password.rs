@@ -2,6 +2,7 @@
 //! things that have them.
 
 use super::{CREDENTIAL_NAME_ENDINGS, not_a_path, not_placeholder_password};
+use crate::redact::secrets::is_dated;
 
 /// The fewest characters.
 const MIN_LENGTH: usize = 6;
@@ -27,6 +28,7 @@ pub(crate) fn looks_like_password(text: &str) -> bool {
         && !is_address(core)
         && !is_code(core)
         && !is_reference(text)
+        && !is_dated(core.as_bytes())
         && not_a_path(core)
         && not_placeholder_password(text)
 }
@@ -110,7 +112,7 @@ fn is_address(text: &str) -> bool {
     })
 }
 
-/// `cfg.token2`, `a=b1`, `x::y2`, `user->pw1`.
+/// `cfg.token2`, `a=b1`, `x::y2`, `user->pw1`, `process.env.PM2_AUTH_PASSWORD`.
 fn is_code(text: &str) -> bool {
     let word = |part: &str| {
         let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -121,6 +123,14 @@ fn is_code(text: &str) -> bool {
         || text.contains("::")
         || text.contains("->")
         || text.contains('.') && text.split('.').all(word) && !is_of_two_names(text)
+        || text.matches('.').count() > 1 && text.split('.').all(is_member)
+}
+
+/// A name of letters, or a constant.
+fn is_member(part: &str) -> bool {
+    let is_constant = part.contains('_')
+        && part.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphabetic()) || is_constant
 }
 
 /// A variable, possibly with a path behind it, or a tag of YAML: `$password`, `$BASE/login`, `!vault`.
@@ -143,6 +153,7 @@ pub(crate) fn is_of_two_names(text: &str) -> bool {
         || is_capital(first) && first.len() >= 5 && letters.len() == 2;
     are_long
         && letters.len() < last.len()
+        && !name.contains('_')
         && is_capital(if is_capital(first) { first } else { last })
         && !named.into_iter().any(|end| name.ends_with(end))
 }
@@ -237,7 +248,7 @@ mod tests {
     fn code_has_members_assignments_and_arrows() {
         check(
             is_code,
-            &["cfg.token2", "a=b1", "x::y2", "user->pw1", "a.b.c", "cfg.Token2"],
+            &["cfg.token2", "a=b1", "x::y2", "user->pw1", "a.b.c", "cfg.Token2", "a.b.C2_D"],
             &["a=", "1a=b", "heather.Moor7", "plover9", "a.1b", "a..b"],
         );
         check(
@@ -248,7 +259,7 @@ mod tests {
             ],
             &[
                 "hea.Moor7", "Hea.mo7", "heather.Mo7", "heather.Moor", "heather.moor7",
-                "heather.Token2", "heather.Pwd1", "heather",
+                "heather.Token2", "heather.Pwd1", "heather", "Heather.a_moor7",
             ],
         );
     }

@@ -3,9 +3,9 @@
 //! and `\t`. A text without a mark is a negative, of which nothing may be masked. Each file is a
 //! set.
 //!
-//! A third of the texts is held back, by a hash of the line, unless the file says `# split: tuned
-//! to` or `# split: held back` for all. Errors in texts that are held back are never shown, so that
-//! rules are not fitted to them.
+//! A third of the texts is held back, by a hash of the line, unless the file says `# split: half`, or
+//! `# split: tuned to` or `# split: held back` for all. Errors in texts that are held back are never
+//! shown, so that rules are not fitted to them.
 
 use std::fs;
 use std::path::Path;
@@ -22,6 +22,7 @@ const CLOSE: char = '⟧';
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Split {
     Third,
+    Half,
     TunedTo,
     HeldBack,
 }
@@ -32,15 +33,17 @@ impl Split {
         let comments = file.lines().take_while(|line| line.starts_with("# "));
         match comments.filter_map(|line| line.strip_prefix("# split: ")).next() {
             None => Ok(Self::Third),
+            Some("half") => Ok(Self::Half),
             Some("tuned to") => Ok(Self::TunedTo),
             Some("held back") => Ok(Self::HeldBack),
-            Some(other) => bail!("`{other}` is no split: `tuned to` or `held back`"),
+            Some(other) => bail!("`{other}` is no split: `half`, `tuned to` or `held back`"),
         }
     }
 
     fn holds_back(self, line: &str) -> bool {
         match self {
             Self::Third => fnv1a(line).is_multiple_of(3),
+            Self::Half => fnv1a(line).is_multiple_of(2),
             Self::TunedTo => false,
             Self::HeldBack => true,
         }
@@ -133,6 +136,7 @@ mod tests {
         assert_eq!(split("# cards\nx"), Some(Split::Third));
         assert_eq!(split("# cards\n# split: tuned to\nx"), Some(Split::TunedTo));
         assert_eq!(split("# split: held back\nx"), Some(Split::HeldBack));
+        assert_eq!(split("# split: half\nx"), Some(Split::Half));
         assert_eq!(split("# split: some\nx"), None);
         assert_eq!(split("x\n# split: held back"), Some(Split::Third));
         assert!(Split::HeldBack.holds_back("x") && !Split::TunedTo.holds_back("x"));
@@ -140,12 +144,12 @@ mod tests {
     }
 
     #[test]
-    fn the_sets_are_large_and_a_third_of_them_is_held_back() {
+    fn the_sets_are_large_and_a_part_of_them_is_held_back() {
         let texts =
             read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/data/redaction"))).unwrap();
         let negatives = texts.iter().filter(|text| text.case.spans.is_empty()).count();
         let held = texts.iter().filter(|text| text.is_held_back).count();
         assert!(texts.len() >= 600 && negatives * 9 >= texts.len() * 4, "{negatives}");
-        assert!((texts.len() / 4..texts.len() * 2 / 5).contains(&held), "{held}");
+        assert!((texts.len() / 12..texts.len() / 2).contains(&held), "{held}");
     }
 }

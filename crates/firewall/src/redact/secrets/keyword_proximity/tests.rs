@@ -150,7 +150,8 @@ fn after(keyword: Keyword) -> KeywordContext {
 fn rule(name: &str, text: &str, near: &KeywordContext) -> Option<usize> {
     let near = KeywordContext { name: 0..name.len(), ..near.clone() };
     let shape = TokenStats::of(text.as_bytes());
-    matching_rule(name.as_bytes(), &shape, is_uuid(text.as_bytes()), &near)
+    let written = format!("{name}{text}");
+    matching_rule(written.as_bytes(), name.len(), &shape, is_uuid(text.as_bytes()), &near)
 }
 
 const UUID: &str = "3f8a1c5e-77b0-4f6d-9a2e-5c1d0b9e8f7a";
@@ -162,10 +163,11 @@ fn the_name_of_a_vendor_makes_a_token_of_nearly_everything() {
     assert_eq!(rule("", &short, &near), vendor);
     assert_eq!(rule("stripe_name", &short, &near), vendor);
     assert_eq!(rule("stripe_id", &short, &near), None);
-    assert_eq!(
-        rule("stripe_id", &short, &KeywordContext { in_name: true, ..near.clone() }),
-        vendor
-    );
+    assert_eq!(rule("stripe_id", &short, &KeywordContext { in_name: true, ..near.clone() }), None);
+    // A number of program text counts only in a name.
+    let number = format!("0x{}", "9c4e1f7ab2d8056e".repeat(4));
+    let called = KeywordContext { is_called_a_secret: true, ..near.clone() };
+    assert_eq!((rule("", &number, &near), rule("", &number, &called)), (None, vendor));
     let refused = KeywordContext { is_refused: true, ..near.clone() };
     assert_eq!(rule("", &short, &refused), None);
     // A bare UUID further away is the id of something.
@@ -178,10 +180,11 @@ fn the_name_of_a_vendor_makes_a_token_of_nearly_everything() {
     // Identifiers of tenants have this form too.
     let named = KeywordContext { in_name: true, ..set_off.clone() };
     assert_eq!(
-        (rule("AZURE_CLIENT_ID", UUID, &named), rule("x_client_id", UUID, &named)),
+        (rule("AZURE_CLIENT_ID", UUID, &named), rule("azure_client", UUID, &named)),
         (None, vendor)
     );
-    assert_eq!((rule("sitekey", &short, &near), rule("sitekey", &short, &named)), (None, vendor));
+    assert_eq!((rule("sort_key", &short, &near), rule("sort_key", &short, &named)), (None, vendor));
+    assert_eq!((rule("sitekey", &short, &named), rule("site_key", &short, &named)), (None, None));
 }
 
 #[test]
@@ -260,5 +263,6 @@ fn a_word_for_a_secret_names_a_token_of_16_characters() {
     assert_eq!(rule("", &plain, &linked(&weak, Link::Words)), None);
     assert_eq!(rule("", &plain, &linked(&weak, Link::Neutral)), named);
     assert_eq!(rule("", "9c4e1f7ab2d8056e", &weak), None);
+    assert_eq!(rule("", "9c4e1f7ab2d8056e", &strong), None);
     assert_eq!(rule("", &plain, &after(Keyword::Refusal)), None);
 }
