@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::newcomer::{Home, server, without_comments};
+use crate::support::Run;
 
 #[test]
 fn both_tables_of_a_file_are_connected_and_given_back() {
@@ -141,7 +142,7 @@ fn a_project_is_disconnected_alone() {
     }
     let mut elsewhere = home.command(std::path::Path::new(env!("CARGO_BIN_EXE_weaver")));
     elsewhere.args(["disconnect", "--project"]).current_dir(home.path(""));
-    let run = crate::newcomer::Run::of(elsewhere.output().unwrap());
+    let run = Run::new(elsewhere.output().unwrap());
     assert!(run.code == 0 && run.out.contains("no file of this folder"), "{run:?}");
     home.ok(&["disconnect", "--project"]);
     assert_eq!(home.read("work/.cursor/mcp.json"), entry("shop").to_string());
