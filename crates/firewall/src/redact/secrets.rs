@@ -112,7 +112,7 @@ const RULES: &[ScanRule] = &[
             ("/x?user=app&password=heather.Moor7&n=1", "heather.Moor7"),
             ("Environment=\"SMTP_PASS=heather.Moor7\"", "heather.Moor7"),
             ("password: '{cipher}q8Vn2Lm'", "{cipher}q8Vn2Lm"),
-            ("chpasswd <<EOF\nroot:q8Vn2Lm\nbob:heather.Moor7\nEOF", "q8Vn2Lm"),
+            ("chpasswd <<EOF\nroot:x\nbob:q8Vn2Lm\nEOF", "q8Vn2Lm"),
             ("chpasswd:\n  list: |\n    root:q8Vn2Lm\n", "q8Vn2Lm"),
             ("password: Some(\"q8Vn2Lm\".to_owned())", "q8Vn2Lm"),
             ("password = SecretString::from(\"q8Vn2Lm\")", "q8Vn2Lm"),
