@@ -126,8 +126,8 @@ pub use server::{
 };
 pub(crate) use server_events::offered_capabilities;
 pub use server_feature::{FeatureKind, FeatureProposal, ServerFeatures, propose_features};
-pub(crate) use stored_listing::StoredListing;
 pub use stored_listing::read_stored_tools;
+pub(crate) use stored_listing::{StoredListing, StoredTool};
 pub use tool_proposal::{ProposalError, propose};
 #[cfg(test)]
 pub(crate) use tool_proposal::{ToolDefinition, propose_definition};

@@ -10,8 +10,7 @@ Begin:
   demo      Show all of it in one minute, offline, in a temporary folder
   init      Set Weaver up from the MCP clients on this machine
   connect   Put the clients behind Weaver; `disconnect` takes that back
-  update    Take in new servers and new tools
-  remove    Take servers out of the configuration
+  update    Take in new servers and tools; `remove` takes servers out
   review    Look at what each tool may do again, and change it
 
 See and answer:

@@ -278,6 +278,8 @@ const fn ends(example: &'static str, code: i32, why: &'static str) -> Ending {
 const ENDS: &[Ending] = &[
     ends("weaver init", 2, "it asks on a terminal"),
     ends("weaver update files --timeout 300", 7, "the newcomer has no such server"),
+    ends("weaver remove notes --dry-run", 7, "the newcomer has no such server"),
+    ends("weaver remove notes", 7, "the newcomer has no such server"),
     ends("weaver review", 2, "it asks on a terminal"),
     ends("weaver review files", 2, "it asks on a terminal"),
     ends("weaver review --set files.read_file=reads", 7, "the demo has no such tool"),

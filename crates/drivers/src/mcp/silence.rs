@@ -11,9 +11,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::connection::Connection;
-use super::error::McpErrorKind;
-
 /// Counts what a server says, and knows whether a request waited in vain since.
 #[derive(Debug)]
 pub(crate) struct SilenceWatch {
@@ -58,20 +55,6 @@ impl SilenceWatch {
     pub(crate) fn is_suspect(&self) -> bool {
         let messages = self.messages.load(Ordering::Acquire);
         self.suspect.load(Ordering::Acquire) == messages.saturating_add(1)
-    }
-}
-
-impl Connection {
-    /// Ends a connection whose server has fallen silent, and kills its child. A server that is merely busy answers the
-    /// ping that comes first.
-    pub(crate) async fn end_if_silent(&self) {
-        let channel = self.channel();
-        if !channel.is_answering(self.server().era()).await {
-            let error = channel.error(McpErrorKind::Silent);
-            tracing::warn!(upstream = %channel.config.name, "{error}");
-            channel.inbox.pending.close(&error);
-            self.kill();
-        }
     }
 }
 

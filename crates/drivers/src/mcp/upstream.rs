@@ -240,11 +240,16 @@ impl Upstream {
         Some(outcome)
     }
 
-    /// Gives up the connection of a server that has fallen silent: it let an earlier request wait in vain, and does not
-    /// answer a ping. The next use connects again.
+    /// Gives up the connection of a server that has fallen silent, and kills its process: it let an
+    /// earlier request wait in vain, and does not answer a ping. The next use connects again.
     pub async fn end_if_silent(&self) {
-        if let Some(live) = self.live_connection() {
-            live.end_if_silent().await;
+        let Some(live) = self.live_connection() else { return };
+        let channel = live.channel();
+        if !channel.is_answering(live.server().era()).await {
+            let error = channel.error(McpErrorKind::Silent);
+            tracing::warn!(upstream = %channel.config.name, "{error}");
+            channel.inbox.pending.close(&error);
+            live.kill();
         }
     }
 

@@ -91,6 +91,7 @@ impl Server {
             match message["method"].as_str().unwrap_or_default() {
                 "initialize" => self.initialize(&id),
                 "server/discover" => self.discover(&id, &message["params"]["_meta"]),
+                "ping" => reply(&id, json!({})),
                 "tools/list" => self.list(&id, &message["params"]),
                 "tools/call" => self.call(&id, &message["params"], &mut lines),
                 "subscriptions/listen" => subscribe(&message["params"]),

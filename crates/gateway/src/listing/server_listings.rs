@@ -7,7 +7,7 @@ use weaver_types::ledger::{Ledger as _, LedgerError};
 
 use super::ListedFeature;
 use crate::config::Config;
-use crate::serve::StoredListing;
+use crate::serve::{FeatureKind, StoredListing, StoredTool};
 
 /// What servers listed while they were set up. Stored in the ledger, it lets the gateway name their
 /// tools before they are up, from its first start on.
@@ -20,11 +20,8 @@ impl ServerListings {
     pub fn new<'l>(
         listed: impl IntoIterator<Item = (&'l UpstreamName, &'l [ListedFeature])>,
     ) -> Self {
-        let listings = listed.into_iter().map(|(name, features)| {
-            let listing = StoredListing::from_features(features);
-            (name.clone(), listing)
-        });
-        Self(listings.collect())
+        let listed = listed.into_iter();
+        Self(listed.map(|(name, features)| (name.clone(), stored_listing(features))).collect())
     }
 
     /// Stores them in the gateway's ledger, which is made where there is none. The gateway must not
@@ -43,5 +40,20 @@ impl ServerListings {
             }
         }
         Ok(())
+    }
+}
+
+fn stored_listing(features: &[ListedFeature]) -> StoredListing {
+    let has = |kind: FeatureKind| features.iter().any(|one| one.kind == kind);
+    let tools = features.iter().filter(|one| one.kind == FeatureKind::Tool);
+    let tools = tools.filter_map(|tool| {
+        let name = tool.definition.get("name")?.as_str()?.to_owned();
+        let instructions = tool.instructions.as_deref().map(str::to_owned);
+        Some((name, StoredTool { definition: tool.definition.to_string(), instructions }))
+    });
+    StoredListing {
+        has_prompts: has(FeatureKind::Prompt),
+        has_resources: has(FeatureKind::ResourceReading),
+        tools: tools.collect(),
     }
 }

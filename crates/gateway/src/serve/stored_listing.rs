@@ -15,10 +15,8 @@ use weaver_trace_store::MAX_VALUE;
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey, RecordWrite};
 use weaver_types::{Capability, Tenant, UpstreamName};
 
-use super::server_feature::FeatureKind;
 use super::tool_proposal::{self, ToolDefinition};
 use crate::config::UpstreamSettings;
-use crate::listing::ListedFeature;
 
 /// The version of the stored form.
 const VERSION: u8 = 1;
@@ -83,22 +81,6 @@ impl StoredListing {
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let record: ListingRecord<'_> = serde_json::from_slice(bytes).ok()?;
         (record.v == VERSION).then(|| record.listing.into_owned())
-    }
-
-    /// What a server listed that was just asked.
-    pub(crate) fn from_features(features: &[ListedFeature]) -> Self {
-        let has = |kind: FeatureKind| features.iter().any(|one| one.kind == kind);
-        let tools = features.iter().filter(|one| one.kind == FeatureKind::Tool);
-        let tools = tools.filter_map(|tool| {
-            let name = tool.definition.get("name")?.as_str()?.to_owned();
-            let instructions = tool.instructions.as_deref().map(str::to_owned);
-            Some((name, StoredTool { definition: tool.definition.to_string(), instructions }))
-        });
-        Self {
-            has_prompts: has(FeatureKind::Prompt),
-            has_resources: has(FeatureKind::ResourceReading),
-            tools: tools.collect(),
-        }
     }
 
     fn to_bytes(&self) -> Option<Vec<u8>> {

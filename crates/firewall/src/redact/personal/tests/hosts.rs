@@ -49,9 +49,5 @@ fn an_address_of_a_host_is_whole_and_no_version() {
 
 #[test]
 fn reserved_blocks_end_where_they_end() {
-    check(&[
-        ("0.40.100.7", ""),
-        ("3fff:1000::1", "ipv6=3fff:1000::1"),
-        ("::c000:201", ""),
-    ]);
+    check(&[("0.40.100.7", ""), ("3fff:1000::1", "ipv6=3fff:1000::1"), ("::c000:201", "")]);
 }
