@@ -12,9 +12,9 @@ use crate::part::{CALLERS, Effort};
 use crate::program::{Programs, text};
 
 /// A server that listens; it ends with this value.
-struct Listening(Child);
+struct ServerProcess(Child);
 
-impl Drop for Listening {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -29,9 +29,9 @@ pub(crate) fn measure(programs: &Programs, sdk: &Path, effort: &Effort) -> Resul
     let mut shim_command = vec![shim.command];
     shim_command.extend(shim.args);
     let started = Command::new(sdk).arg("server-http").stdout(Stdio::piped()).spawn()?;
-    let mut listening = Listening(started);
+    let mut server = ServerProcess(started);
     let mut direct_url = String::new();
-    let output = listening.0.stdout.take().ok_or("the server has no pipe")?;
+    let output = server.0.stdout.take().ok_or("the server has no pipe")?;
     BufReader::new(output).read_line(&mut direct_url)?;
     // The shim starts the daemon, which also listens.
     let plan = json!({

@@ -23,7 +23,7 @@ const PATIENCE: usize = 500;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Plan {
-    ways: Vec<Way>,
+    ways: Vec<CallRoute>,
     /// Calls of one caller over each way.
     calls: usize,
     /// Callers at once, and calls of each of them.
@@ -34,7 +34,7 @@ pub(crate) struct Plan {
 /// A way to the server: a program with its pipes, or an address.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Way {
+struct CallRoute {
     name: String,
     #[serde(default)]
     command: Vec<String>,
@@ -75,7 +75,7 @@ pub(crate) async fn measure(plan: Plan) -> Result<Value, Failure> {
     Ok(Value::Object(figures))
 }
 
-async fn connect(way: &Way) -> Result<Client, Failure> {
+async fn connect(way: &CallRoute) -> Result<Client, Failure> {
     let identity = Implementation::new("bench", "1");
     let info = ClientConfig::new(ClientCapabilities::default(), identity);
     let client = match (&way.url, way.command.split_first()) {
