@@ -25,6 +25,8 @@ pub(crate) struct Set {
 /// A request with the tools that answer it.
 pub(crate) struct Query {
     pub(crate) text: String,
+    /// What a language model searched for, given that request and the definition of `tool_browse`.
+    pub(crate) search: Option<String>,
     pub(crate) gold: Vec<String>,
     /// With what these need before them, where the set says so.
     pub(crate) gold_all: Vec<String>,
@@ -115,6 +117,19 @@ impl Set {
             notes: self.notes.clone(),
         };
         parts.into_iter().map(part).collect()
+    }
+
+    /// The same set with the searches of a language model in the place of the requests; requests
+    /// that it searched nothing for are left out.
+    pub(crate) fn of_searches(mut self) -> Self {
+        self.queries.retain_mut(|query| match query.search.take() {
+            Some(search) => {
+                query.text = search;
+                true
+            }
+            None => false,
+        });
+        self
     }
 
     /// The catalog, with a maximum number of examples for each tool.
@@ -209,9 +224,10 @@ fn queries(file: &str, text: &str, notes: &mut Vec<String>) -> Vec<Query> {
 fn query(line: &str) -> Option<Query> {
     let line: Value = serde_json::from_str(line).ok()?;
     let gold = names(line.get("gold"));
-    let text = line.get("query")?.as_str()?.to_owned();
-    let part = line.get("part").and_then(Value::as_str).map(str::to_owned);
-    (!gold.is_empty()).then(|| Query { text, gold, gold_all: names(line.get("gold_all")), part })
+    let string = |key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
+    let (text, search, part) = (string("query")?, string("search"), string("part"));
+    let gold_all = names(line.get("gold_all"));
+    (!gold.is_empty()).then_some(Query { text, search, gold, gold_all, part })
 }
 
 /// A list of names, or one name.

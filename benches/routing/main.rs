@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use weaver_benches::Failure;
 
 const USAGE: &str = "usage: routing eval DIR [--set NAME]... [--examples N]... [--no-table]
-       routing missed DIR [--set NAME]... [--list N] [--word-table FILE]
+       routing missed DIR [--set NAME]... [--searches] [--list N] [--word-table FILE]
        routing speed [--smoke] [--data DIR] [--size N]...
        routing workloads FOLDER [--smoke] [--data DIR] [--size N]...";
 

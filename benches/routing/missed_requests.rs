@@ -23,17 +23,22 @@ pub(crate) struct Args {
     table: Option<PathBuf>,
     /// How many of the requests that found nothing are listed for each set.
     listed: usize,
+    /// Whether what a language model searched for stands in the place of the request; requests
+    /// without it are left out.
+    searches: bool,
 }
 
 impl Args {
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, Failure> {
-        let mut args = Self { dir: PathBuf::new(), sets: Vec::new(), table: None, listed: 0 };
+        let mut args =
+            Self { dir: PathBuf::new(), sets: Vec::new(), table: None, listed: 0, searches: false };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
             match argument.as_str() {
                 "--set" => args.sets.push(value()?.clone()),
                 "--word-table" => args.table = Some(PathBuf::from(value()?)),
+                "--searches" => args.searches = true,
                 "--list" => args.listed = value()?.parse()?,
                 _ if args.dir.as_os_str().is_empty() => args.dir = PathBuf::from(argument),
                 _ => return Err(format!("{argument} is not known").into()),
@@ -53,9 +58,12 @@ pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
     let table = args.table()?;
     let mut sets = Vec::new();
     for (name, folder) in corpus::folders(&args.dir, &args.sets)? {
-        let set = Set::read(name, &folder);
+        let mut set = Set::read(name, &folder);
+        if args.searches {
+            set = set.of_searches();
+        }
         let words = Router::new(set.catalog(0)?)?;
-        for part in set.parts() {
+        for part in set.parts().into_iter().filter(|part| !part.queries.is_empty()) {
             let meaning = words.clone().with_table(Arc::clone(&table));
             sets.push(json!({ "name": part.name, "queries": part.queries.len(),
                 "words": one(args, &part, &words), "table": one(args, &part, &meaning) }));

@@ -74,6 +74,16 @@ fn an_odd_line_hides_no_other_and_is_told_by_its_number() {
 }
 
 #[test]
+fn searches_stand_for_requests_and_requests_without_one_are_left_out() {
+    let queries = format!(
+        "{QUERIES}{{\"query\":\"hit play\",\"search\":\"start playback\",\"gold\":[\"x\"]}}\n"
+    );
+    let set = read(TOOLS.as_bytes(), queries.as_bytes()).of_searches();
+    let texts: Vec<&str> = set.queries.iter().map(|query| query.text.as_str()).collect();
+    assert_eq!(texts, ["start playback"]);
+}
+
+#[test]
 fn bytes_that_are_no_text_and_empty_files_are_no_end() {
     let set = read(b"", b"");
     assert!(set.items.is_empty() && set.queries.is_empty());

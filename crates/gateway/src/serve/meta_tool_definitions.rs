@@ -30,7 +30,7 @@ fn browse_definition(execute: &str) -> Value {
         "inputSchema": {
             "type": "object",
             "properties": {
-                "query": { "type": "string", "description": "The goal, in a few words." },
+                "query": { "type": "string", "description": "The action and its object in plain English, such as `create calendar event`, rather than the words of the user." },
                 "capability": { "type": "string", "description": "A capability id from an earlier answer." },
                 "page": { "type": "integer", "minimum": 1, "description": "The page of a long list." },
                 "k": { "type": "integer", "minimum": 1, "maximum": MAX_SHORTLIST, "description": "The maximum number of tools." },
