@@ -38,10 +38,10 @@ struct OpenPart<'t> {
 }
 
 /// Every value that its field name hides in the parts of a text that are JSON, in order.
-/// `hidden_rule` gets the name and the first byte of the value.
+/// `hidden_rule` gets the name and the text from the value on.
 pub(super) fn values_under_names(
     text: &str,
-    mut hidden_rule: impl FnMut(&str, u8) -> Option<usize>,
+    mut hidden_rule: impl FnMut(&str, &[u8]) -> Option<usize>,
 ) -> Vec<Detection> {
     let mut reader = PartReader { text, ..PartReader::default() };
     let bytes = text.as_bytes();
@@ -80,7 +80,7 @@ impl<'t> PartReader<'t> {
     fn read(
         &mut self,
         at: usize,
-        hidden_rule: &mut impl FnMut(&str, u8) -> Option<usize>,
+        hidden_rule: &mut impl FnMut(&str, &[u8]) -> Option<usize>,
     ) -> Option<usize> {
         let byte = *self.text.as_bytes().get(at)?;
         let part = self.open.last_mut()?;
@@ -104,7 +104,10 @@ impl<'t> PartReader<'t> {
                 let name = part.name.filter(|_| self.hidden_depth.is_none());
                 let is_container = matches!(byte, b'{' | b'[');
                 if is_container {
-                    let rule = name.and_then(|name| hidden_rule(name, byte));
+                    // A list was judged with its items; an object in it has names of its own.
+                    let named = name.filter(|_| byte == b'[' || part.is_object);
+                    let rule =
+                        named.and_then(|name| hidden_rule(name, self.text.as_bytes().get(at..)?));
                     self.open.last_mut()?.expected = ExpectedToken::Comma;
                     if self.open.len() >= MAX_DEPTH {
                         return None;
@@ -114,7 +117,9 @@ impl<'t> PartReader<'t> {
                 }
                 let end = self.scalar_end(at)?;
                 self.open.last_mut()?.expected = ExpectedToken::Comma;
-                if let Some(rule) = name.and_then(|name| hidden_rule(name, byte)) {
+                if let Some(rule) =
+                    name.and_then(|name| hidden_rule(name, self.text.as_bytes().get(at..)?))
+                {
                     self.found.push(Detection { range: at..end, rule });
                 }
                 return Some(end);
@@ -198,7 +203,8 @@ mod tests {
     use super::*;
 
     fn hidden(text: &str) -> Vec<&str> {
-        let hides = |name: &str, first: u8| (name == "\"x\"" && first != b'n').then_some(7);
+        let hides =
+            |name: &str, value: &[u8]| (name == "\"x\"" && !value.starts_with(b"n")).then_some(7);
         let found = values_under_names(text, hides);
         assert!(found.is_sorted_by_key(|one| one.range.start), "{text}");
         found.into_iter().map(|one| text.get(one.range).unwrap()).collect()

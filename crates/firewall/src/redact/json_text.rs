@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::engine::{Detection, PERSONAL_FIELD_RULE, SECRET_FIELD_RULE, merge_detections};
 use super::field_names::HiddenBy;
@@ -25,7 +25,7 @@ pub(crate) fn hidden_fields<F: Postprocess>(
     if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
         return Vec::new();
     }
-    values_under_names(text, |name, first| rule_of_field(name, first, value_redactor))
+    values_under_names(text, |name, from_value| rule_of_field(name, from_value, value_redactor))
 }
 
 /// Every value that its field name hides in the parts of a text that are JSON: a line, a block in a
@@ -34,26 +34,40 @@ pub(crate) fn hidden_fields_of_parts<F: Postprocess>(
     text: &str,
     value_redactor: &mut ValueRedactor<'_, F>,
 ) -> Vec<Detection> {
-    json_parts::values_under_names(text, |name, first| rule_of_field(name, first, value_redactor))
+    json_parts::values_under_names(text, |name, from_value| {
+        rule_of_field(name, from_value, value_redactor)
+    })
 }
 
-/// The rule by which a field name, as it is written, hides a value that begins with this byte.
+/// The rule by which a field name, as it is written, hides the value at the start of this text.
 fn rule_of_field<F: Postprocess>(
     name: &str,
-    first: u8,
+    from_value: &[u8],
     value_redactor: &mut ValueRedactor<'_, F>,
 ) -> Option<usize> {
     let Ok(Value::String(name)) = serde_json::from_str(name) else { return None };
-    // The first byte determines the type; null, true and false are never secrets.
-    let kind = match first {
-        b'n' | b't' | b'f' => Value::Null,
-        b'"' => Value::String(String::new()),
-        b'{' | b'[' => Value::Array(Vec::new()),
-        _ => Value::from(0),
-    };
-    Some(match value_redactor.field_name(&name).hides_value(&kind)? {
+    let outline = outline(from_value)?;
+    Some(match value_redactor.field_name(&name).hides_value(&outline)? {
         HiddenBy::Secret => SECRET_FIELD_RULE,
         HiddenBy::Personal(_) => PERSONAL_FIELD_RULE,
+    })
+}
+
+/// A value of the same type as the one at the start of this text, and as empty: all that decides
+/// whether a field name hides it.
+fn outline(from_value: &[u8]) -> Option<Value> {
+    let (first, rest) = from_value.split_first()?;
+    let next = rest.iter().find(|byte| !byte.is_ascii_whitespace());
+    Some(match (first, next) {
+        (b'n' | b't' | b'f', _) => Value::Null,
+        (b'"', Some(b'"')) => Value::String(String::new()),
+        (b'"', _) => Value::String("…".to_owned()),
+        (b'{', Some(b'}')) => json!({}),
+        (b'{', _) => json!({ "": null }),
+        (b'[', Some(b']')) => json!([]),
+        (b'[', Some(b'{')) => json!([{}]),
+        (b'[', _) => json!([null]),
+        _ => Value::from(0),
     })
 }
 
@@ -89,11 +103,11 @@ pub(crate) fn is_json_value(text: &str) -> bool {
 }
 
 /// Every value of a valid document that its field name hides, in order. `hidden_rule` gets the name
-/// and the first byte of the value. Items of a list have the list's name; hidden values are not
+/// and the text from the value on. Items of a list have the list's name; hidden values are not
 /// searched further.
 fn values_under_names(
     text: &str,
-    mut hidden_rule: impl FnMut(&str, u8) -> Option<usize>,
+    mut hidden_rule: impl FnMut(&str, &[u8]) -> Option<usize>,
 ) -> Vec<Detection> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -106,8 +120,11 @@ fn values_under_names(
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'{' | b'[' => {
+                // A list was judged with its items; an object in it has names of its own.
+                let is_item_object = *byte == b'{' && !follows_colon(bytes, at);
                 if hidden.is_none()
-                    && let Some(rule) = name.and_then(|name| hidden_rule(name, *byte))
+                    && !is_item_object
+                    && let Some(rule) = name.and_then(|name| hidden_rule(name, bytes.get(at..)?))
                 {
                     hidden = Some((at, open.len(), rule));
                 }
@@ -128,7 +145,7 @@ fn values_under_names(
                 if *byte == b'"' && next_is_colon(bytes, end) {
                     name = text.get(at..end);
                 } else if hidden.is_none()
-                    && let Some(rule) = name.and_then(|name| hidden_rule(name, *byte))
+                    && let Some(rule) = name.and_then(|name| hidden_rule(name, bytes.get(at..)?))
                 {
                     found.push(Detection { range: at..end, rule });
                 }
@@ -139,6 +156,12 @@ fn values_under_names(
         at += 1;
     }
     found
+}
+
+/// True for a member of an object, false for an item of a list.
+fn follows_colon(bytes: &[u8], at: usize) -> bool {
+    let before = bytes.get(..at).unwrap_or_default();
+    before.iter().rev().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':')
 }
 
 /// Whether a text begins like an object or a list; `[REDACTED]` does not. The text may arrive in
@@ -309,7 +332,8 @@ mod tests {
 
     #[test]
     fn what_stands_under_a_hidden_name_is_hidden_as_a_whole() {
-        let hides = |name: &str, first: u8| (name == "\"x\"" && first != b'n').then_some(7);
+        let hides =
+            |name: &str, value: &[u8]| (name == "\"x\"" && !value.starts_with(b"n")).then_some(7);
         for (text, hidden) in [
             (r#"{"x": 1, "a": 2}"#, "1"),
             (r#"{"x": "v\"w"}"#, r#""v\"w""#),

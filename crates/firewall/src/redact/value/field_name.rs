@@ -13,12 +13,32 @@ pub(crate) struct FieldName<'k> {
 
 impl<'k> FieldName<'k> {
     /// Why a value under this name is never shown; `None` if it may be. Null, true and false are
-    /// never secrets, and neither are counts of values.
+    /// never secrets, and neither are counts of values nor what is empty; an empty text may be a
+    /// secret.
+    ///
+    /// A list of objects under a name for mail is a list of messages. Their addresses are found by
+    /// their form.
     pub(crate) fn hides_value(self, value: &Value) -> Option<HiddenBy> {
         let counts = |aggregate| self.name.starts_with(aggregate);
-        let is_count = || value.is_number() && ["count(", "distinct("].into_iter().any(counts);
-        let is_public = matches!(value, Value::Null | Value::Bool(_)) || is_count();
+        let is_count = || ["count(", "distinct("].into_iter().any(counts);
+        let is_public = match value {
+            Value::Null | Value::Bool(_) => true,
+            Value::Array(items) => items.is_empty(),
+            Value::Object(map) => map.is_empty(),
+            Value::String(text) => text.is_empty() && self.hides_personal_data(),
+            Value::Number(_) => is_count(),
+        };
+        let is_list_of_objects =
+            || value.as_array().and_then(|items| items.first()).is_some_and(Value::is_object);
+        if self.meaning.hidden_by == Some(HiddenBy::Personal(Some("email"))) && is_list_of_objects()
+        {
+            return None;
+        }
         self.meaning.hidden_by.filter(|_| !is_public)
+    }
+
+    fn hides_personal_data(self) -> bool {
+        matches!(self.meaning.hidden_by, Some(HiddenBy::Personal(_)))
     }
 
     /// Classifies a name.

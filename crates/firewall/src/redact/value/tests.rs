@@ -37,6 +37,21 @@ fn whatever_lies_under_a_sensitive_name_is_masked_whole() {
 }
 
 #[test]
+fn a_list_of_messages_is_read_and_what_is_empty_hides_nothing() {
+    let messages =
+        json!({"emails": [{"subject": "Order damaged", "from": "ana@x.org"}], "total": 1});
+    let shown = json!({"emails": [{"subject": "Order damaged", "from": MASK}], "total": 1});
+    check(messages.clone(), shown.clone());
+    // The same in a text.
+    check(json!([messages.to_string()]), json!([shown.to_string()]));
+    check(json!({"emails": ["Ana", {"a": 1}]}), json!({"emails": MASK}));
+    check(
+        json!({"emails": [], "phone": "", "email": {}, "tokens": [], "password": ""}),
+        json!({"emails": [], "phone": "", "email": {}, "tokens": [], "password": MASK}),
+    );
+}
+
+#[test]
 fn a_name_beside_a_value_names_it() {
     check(
         json!([{"name": "DB_PASSWORD", "value": "plover"}, {"name": "DB_HOST", "value": "db1"}]),
