@@ -10,8 +10,8 @@ use weaver_policy_analysis::propose::ServerTraits;
 use weaver_types::formats::{ToolFormat, draft_from_tool};
 use weaver_types::signature::SigningKey;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Decision, Effects, Principal, PrincipalId, SinkKind,
-    Timestamp, UpstreamName, Verdict,
+    CapabilityId, CapabilityRequest, Decision, Effects, Operation, Principal, PrincipalId,
+    SinkKind, Timestamp, UpstreamName, Verdict,
 };
 
 use calls::{dangerous, files, ordinary};
@@ -101,6 +101,15 @@ fn verdict(set: &PolicySet, id: &str, arguments: &Value) -> Verdict {
 }
 
 fn decide(set: &PolicySet, id: &str, arguments: &Value) -> Decision {
+    decide_as(Operation::Invoke, set, id, Some(arguments))
+}
+
+fn decide_as(
+    operation: Operation,
+    set: &PolicySet,
+    id: &str,
+    arguments: Option<&Value>,
+) -> Decision {
     let (server, name) = id.split_once('.').unwrap();
     let tools = listed(server).1;
     let tool = tools.into_iter().find(|tool| tool.definition["name"] == name);
@@ -110,7 +119,8 @@ fn decide(set: &PolicySet, id: &str, arguments: &Value) -> Decision {
     let principal: Principal = principal;
     let request = CapabilityRequest::new(CapabilityId::parse(id).unwrap(), "");
     let query = PolicyQuery {
-        arguments: Some(arguments),
+        arguments,
+        operation,
         now: NOW,
         ..PolicyQuery::new(&capability, &principal, &request)
     };
@@ -143,6 +153,23 @@ fn local_work_goes_through_without_a_question() {
         .map(|(id, arguments)| format!("{id} {arguments}"))
         .collect();
     assert_eq!(stopped, Vec::<String>::new());
+}
+
+/// Whoever may make a call, or has it released, may look into what it returned.
+#[test]
+fn the_result_of_every_call_can_be_looked_into() {
+    for posture in [Posture::Observe, Posture::Careful, Posture::Locked] {
+        let set = set(posture, &SERVERS);
+        let view = |id: &str| decide_as(Operation::View, &set, id, None);
+        let calls = [dangerous(), ordinary()].concat();
+        let stopped: Vec<String> = calls
+            .iter()
+            .map(|(id, _)| (id, view(id)))
+            .filter(|(_, decision)| !decision.is_allowed())
+            .map(|(id, decision)| format!("{id}: {}", decision.detail()))
+            .collect();
+        assert_eq!(stopped, Vec::<String>::new(), "{posture:?}");
+    }
 }
 
 #[test]

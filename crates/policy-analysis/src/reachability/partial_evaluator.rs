@@ -145,12 +145,45 @@ impl PartialEvaluator<'_> {
         }
     }
 
-    /// The allow rules that can apply.
+    /// Whether a rule takes effect. Where the real evaluation is unknown, a call reads a rule the
+    /// strict way, and a view as its call was let through.
+    fn takes_effect(&self, rule: &Rule, assignment: &Assignment) -> TruthSet {
+        let applies = self.conditions_apply(&rule.matches, assignment);
+        match (rule.effect, self.operation) {
+            (Effect::Allow, Operation::Invoke) | (Effect::Deny, Operation::View) => {
+                applies.unknown_as_no()
+            }
+            (Effect::Allow, Operation::View)
+            | (Effect::Deny, Operation::Invoke)
+            | (Effect::RequireApproval, _) => applies.unknown_as_yes(),
+        }
+    }
+
+    /// The rules that can apply and allow: allow rules and, for a view, approval rules, unless an
+    /// allow rule lacks something.
     pub(super) fn allow_rules(&self, assignment: &Assignment) -> Vec<AllowRuleOutcome> {
+        let mut outcomes = self.allow_rule_outcomes(assignment);
+        if self.operation == Operation::View {
+            let lacks = outcomes.iter().map(|rule| rule.applies.and(rule.access.negated()));
+            let complete = lacks.fold(NO, TruthSet::or).negated();
+            let rules = self.rules.iter().filter(|rule| rule.effect == Effect::RequireApproval);
+            let applies = rules
+                .map(|rule| self.takes_effect(rule, assignment).and(complete))
+                .filter(|applies| applies.contains(Truth::Yes));
+            outcomes.extend(applies.map(|applies| AllowRuleOutcome {
+                applies,
+                access: YES,
+                justified: YES,
+            }));
+        }
+        outcomes
+    }
+
+    fn allow_rule_outcomes(&self, assignment: &Assignment) -> Vec<AllowRuleOutcome> {
         let variables = &self.space.variables;
         let rules = self.rules.iter().filter(|rule| rule.effect == Effect::Allow);
         rules
-            .map(|rule| (rule, self.conditions_apply(&rule.matches, assignment).unknown_as_no()))
+            .map(|rule| (rule, self.takes_effect(rule, assignment)))
             .filter(|(_, applies)| applies.contains(Truth::Yes))
             .map(|(rule, applies)| {
                 let require = &rule.require;
@@ -185,9 +218,10 @@ impl PartialEvaluator<'_> {
             let verdict = match rule.effect {
                 Effect::Allow => continue,
                 Effect::Deny => Verdict::Deny,
+                Effect::RequireApproval if self.operation == Operation::View => continue,
                 Effect::RequireApproval => Verdict::Hold,
             };
-            let applies = self.conditions_apply(&rule.matches, assignment).unknown_as_yes();
+            let applies = self.takes_effect(rule, assignment);
             out.push(Obstacle { verdict, applies });
         }
         out
@@ -196,9 +230,7 @@ impl PartialEvaluator<'_> {
     /// Whether some deny or approval rule applies.
     pub(super) fn restricting_rule_applies(&self, assignment: &Assignment) -> TruthSet {
         let rules = self.rules.iter().filter(|rule| rule.effect != Effect::Allow);
-        rules
-            .map(|rule| self.conditions_apply(&rule.matches, assignment).unknown_as_yes())
-            .fold(NO, TruthSet::or)
+        rules.map(|rule| self.takes_effect(rule, assignment)).fold(NO, TruthSet::or)
     }
 
     fn floor_mode_and_flow(&self, assignment: &Assignment, out: &mut Vec<Obstacle>) {

@@ -40,6 +40,7 @@ pub(super) fn check_rules(
     let (all, compiled) = (&set.policy().rules, set.compiled());
     let bits = compiled.query_bits(query);
     let (mut denied, mut held, mut met) = (Vec::new(), Vec::new(), Vec::new());
+    let mut viewable = Vec::new();
     let mut smallest_shortfall: Option<Shortfall<'_>> = None;
     for index in compiled.candidates(query.capability.id().as_str()).iter() {
         let Ok(index) = usize::try_from(*index) else { continue };
@@ -54,6 +55,11 @@ pub(super) fn check_rules(
         let matching = MatchingRule { rule, description: compiled.rule_description(index) };
         match rule.effect {
             Effect::Deny => denied.push(matching),
+            // An approval releases a call. A view executes nothing: what it looks into is the result
+            // of a call that was allowed or released, and nobody could release the view.
+            Effect::RequireApproval if query.operation == Operation::View => {
+                viewable.push(matching);
+            }
             Effect::RequireApproval => held.push(matching),
             Effect::Allow => match Shortfall::of(rule, query) {
                 None => met.push(matching),
@@ -66,8 +72,8 @@ pub(super) fn check_rules(
             },
         }
     }
-    let nothing =
-        denied.is_empty() && held.is_empty() && met.is_empty() && smallest_shortfall.is_none();
+    let nothing = [&denied, &held, &met, &viewable].iter().all(|rules| rules.is_empty())
+        && smallest_shortfall.is_none();
     let mut out = Vec::with_capacity(4);
     add_denials(&mut out, &denied);
     add_results(&mut out, &held, Verdict::Hold, ReasonCode::ApprovalRequired);
@@ -75,6 +81,7 @@ pub(super) fn check_rules(
     let allowed =
         if set.policy().builtin { ReasonCode::DefaultPolicyAllow } else { ReasonCode::RuleAllow };
     add_results(&mut out, &met, Verdict::Allow, allowed);
+    add_results(&mut out, &viewable, Verdict::Allow, allowed);
     if met.is_empty()
         && let Some(short) = smallest_shortfall
     {
@@ -111,11 +118,18 @@ fn rule_allowing_other_arguments<'s>(
 }
 
 /// Whether the rule takes effect. Unknown arguments are read the strict way: they never make a rule
-/// allow, and never keep a rule from denying or holding.
+/// allow, and never keep a rule from denying or holding. A view has no arguments, but the call whose
+/// result it looks into was decided with its own, so there a condition on arguments stands as it did
+/// for a call that was let through.
 fn takes_effect(rule: &Rule, query: &PolicyQuery<'_>) -> bool {
-    match rule.effect {
-        Effect::Allow => rule.matches.applies_to(query) == Truth::Yes,
-        Effect::Deny | Effect::RequireApproval => rule.matches.applies_to(query) != Truth::No,
+    let applies = rule.matches.applies_to(query);
+    match (rule.effect, query.operation) {
+        (Effect::Allow, Operation::Invoke) | (Effect::Deny, Operation::View) => {
+            applies == Truth::Yes
+        }
+        (Effect::Allow, Operation::View)
+        | (Effect::Deny, Operation::Invoke)
+        | (Effect::RequireApproval, _) => applies != Truth::No,
     }
 }
 
@@ -129,7 +143,7 @@ fn add_results(
 ) {
     let result =
         |detail: &str, authority: ApprovalAuthority, constraints: Constraints| CheckResult {
-            authority,
+            authority: if verdict == Verdict::Hold { authority } else { Default::default() },
             constraints,
             discharge: match verdict {
                 Verdict::Hold => Remedy::Approval,

@@ -117,7 +117,6 @@ fn another_call_stays_held() {
         ("confidentiality", |c| c.label.confidentiality = Confidentiality::Internal),
         ("integrity", |c| c.label.integrity = Integrity::Untrusted),
         ("deadline", |c| c.now = request(1).deadline),
-        ("operation", |c| c.operation = Operation::View),
     ];
     for (name, change) in changes {
         let mut call = Call::push();
@@ -126,6 +125,10 @@ fn another_call_stays_held() {
         assert_eq!(with, without, "{name}");
         assert_eq!(with.verdict(), Verdict::Hold, "{name}");
     }
+    // A release is for a call; a view is decided without it.
+    let mut view = Call::push();
+    view.operation = Operation::View;
+    assert_eq!(view.decide(&set, Some(&release)), view.decide(&set, None));
     // Arguments are compared by what they say, not by how they are written.
     let mut call = Call::push();
     call.arguments = Some(serde_json::from_str(r#"{"force":true,"remote":"origin"}"#).unwrap());

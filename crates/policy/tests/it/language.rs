@@ -413,9 +413,16 @@ fn views_have_no_arguments_of_their_own() {
         c.operation = Operation::View;
         c.arguments = None;
     });
-    assert_eq!(verdict("deny", AMOUNT, &view), Verdict::Deny);
-    let invoke = format!("operation = \"invoke\", {AMOUNT}");
-    assert_eq!(verdict("deny", &invoke, &view), Verdict::Allow);
+    // The call was decided with its arguments, or there were nothing to look into.
+    assert_eq!(verdict("deny", AMOUNT, &view), Verdict::Allow);
+    assert_eq!(verdict("deny", "operation = \"view\"", &view), Verdict::Deny);
+    let allowed = |conditions: &str| {
+        let rule =
+            format!("[[rules]]\nname = \"r\"\neffect = \"allow\"\nmatch = {{ {conditions} }}\n");
+        view.decide_at(&set(&rule, ""), NOW).is_allowed()
+    };
+    assert!(allowed(AMOUNT));
+    assert!(!allowed(&format!("operation = \"invoke\", {AMOUNT}")));
     assert!(
         plain()
             .decide_at(&set("[[rules]]\nname = \"r\"\neffect = \"allow\"\nmatch = {}\n", ""), NOW)

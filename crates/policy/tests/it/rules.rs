@@ -314,6 +314,38 @@ fn limits_of_the_capability_and_of_the_request_are_joined_in() {
 }
 
 #[test]
+fn an_approval_rule_holds_calls_and_lets_their_results_be_looked_into() {
+    let rules = r#"
+[[rules]]
+name = "large"
+match = { capability = "x", arguments = [{ at = "/amount", min = 101 }] }
+effect = "require_approval"
+constraints = { max_rows = 5 }
+[[rules]]
+name = "local"
+match = { capability = "y" }
+effect = "allow"
+require = { roles = { all = ["r"] } }
+[[rules]]
+name = "waits"
+match = { capability = "y" }
+effect = "require_approval"
+"#;
+    let set = set(rules, "");
+    let view = |id: &str, roles: &[&str]| {
+        let mut case = Case::new(host(id, Effects::WRITE_LOCAL), roles);
+        (case.operation, case.arguments) = (Operation::View, None);
+        case.decide(&set)
+    };
+    let large = view("x", &[]);
+    assert_eq!((large.verdict(), large.primary_reason()), (Verdict::Allow, ReasonCode::RuleAllow));
+    assert_eq!(large.constraints().max_rows, Some(5));
+    // What the principal lacks by now is missed as for a call.
+    assert_eq!(view("y", &["r"]).verdict(), Verdict::Allow);
+    assert_eq!(view("y", &[]).primary_reason(), ReasonCode::MissingRole);
+}
+
+#[test]
 fn a_justification_given_for_the_call_serves_its_views() {
     let rule = "[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"allow\"\n\
                 require = { justification = {} }\n";

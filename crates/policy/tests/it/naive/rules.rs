@@ -135,9 +135,16 @@ pub(crate) fn parts(policy: &Table, capability: &Effective, asked: &Asked) -> Ve
     let mut parts = Vec::new();
     let mut lacks = Vec::new();
     for rule in tables(policy.get("rules")) {
+        let view = asked.operation == Operation::View;
         let matches = applies(rule["match"].as_table().unwrap(), capability, asked);
         match rule["effect"].as_str().unwrap() {
-            "deny" if matches != Some(false) => parts.push(denial(rule)),
+            "deny" if matches.unwrap_or(!view) => parts.push(denial(rule)),
+            "require_approval" if matches != Some(false) && view => {
+                let part = Part::new(CheckKind::Rule, Verdict::Allow, ReasonCode::RuleAllow);
+                let mut part = part.of_rule(rule);
+                part.constraints = constraints_of(rule);
+                parts.push(part);
+            }
             "require_approval" if matches != Some(false) => {
                 let part = Part::hold(CheckKind::Rule, ReasonCode::ApprovalRequired);
                 let mut part = part.of_rule(rule);
@@ -145,7 +152,7 @@ pub(crate) fn parts(policy: &Table, capability: &Effective, asked: &Asked) -> Ve
                 part.constraints = constraints_of(rule);
                 parts.push(part);
             }
-            "allow" if matches == Some(true) => lacks.push(lack(rule, asked)),
+            "allow" if matches.unwrap_or(view) => lacks.push(lack(rule, asked)),
             _ => {}
         }
     }
