@@ -25,6 +25,7 @@ use zeroize::Zeroizing;
 use super::{Exit, Failure, output};
 use answers::Answers;
 use args::Init;
+use found_servers::ProjectServers;
 use report::{GeneratedPassphrase, Report};
 
 pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
@@ -119,7 +120,8 @@ fn select_servers(
     answers: &Answers,
     secret_location: &mut Option<SecretLocation>,
 ) -> Result<Selection, Failure> {
-    let files = found_servers::client_files(&args.from)?;
+    let of_project = ProjectServers::new(args.project, args.asks());
+    let files = of_project.filter(found_servers::client_files(&args.from)?)?;
     let mut selection = found_servers::select(&files, &UsedNames::default());
     for name in &answers.leave {
         selection.skip_server(name, "your answers leave it where it is");

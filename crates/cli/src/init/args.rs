@@ -26,6 +26,9 @@ pub(crate) struct Init {
     /// Take the servers of this file instead of looking for clients; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(super) from: Vec<PathBuf>,
+    /// Take the servers that files of the current folder name, too: their commands run
+    #[arg(long)]
+    pub(super) project: bool,
     /// The folder of the new gateway; the default is `weaver` in your configuration folder
     #[arg(long, value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
@@ -67,6 +70,9 @@ pub(crate) struct Update {
     /// A file with new servers; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(super) from: Vec<PathBuf>,
+    /// Take servers that files of this folder name, too
+    #[arg(long)]
+    pub(super) project: bool,
     /// Ask nothing
     #[arg(long)]
     pub(super) yes: bool,

@@ -3,11 +3,15 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use weaver_gateway::clients::{ClientFile, ClientFolders};
+use weaver_gateway::clients::{ClientFile, ClientFolders, ServerTransport};
 use weaver_gateway::setup::{HostEnvironment, Selection, SkippedServer, UsedNames};
 use weaver_text::escape;
 
+use super::questions;
 use crate::{Exit, Failure, output};
+
+/// How much of a command is shown before it is run.
+const MAX_COMMAND_CHARS: usize = 400;
 
 /// The named files, or else those of all clients. A broken file of a client is reported and
 /// skipped.
@@ -29,6 +33,76 @@ pub(super) fn client_files(from: &[PathBuf]) -> Result<Vec<ClientFile>, Failure>
         }
     }
     Ok(files)
+}
+
+/// What becomes of servers that a file of the current folder names. Listing the tools of a server
+/// runs its command, and whoever made the folder wrote that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProjectServers {
+    /// They are taken like the others.
+    Take,
+    /// The user is shown the commands and decides.
+    Ask,
+    /// They are named and left out.
+    LeaveOut,
+}
+
+impl ProjectServers {
+    /// `taken` is what the command line says; a command that asks questions asks this one too.
+    pub(super) fn new(taken: bool, asks: bool) -> Self {
+        match (taken, asks) {
+            (true, _) => Self::Take,
+            (false, true) if questions::has_terminal() => Self::Ask,
+            (false, _) => Self::LeaveOut,
+        }
+    }
+
+    /// The files without those of the current folder that are not to be used.
+    pub(super) fn filter(self, files: Vec<ClientFile>) -> Result<Vec<ClientFile>, Failure> {
+        if self == Self::Take {
+            return Ok(files);
+        }
+        let names_servers =
+            |file: &ClientFile| file.servers.iter().any(|server| !server.is_gateway());
+        let (of_project, mut kept): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|file| file.comes_with_project && names_servers(file));
+        if of_project.is_empty() {
+            return Ok(kept);
+        }
+        output::stderr(&commands_text(&of_project));
+        if self == Self::Ask && questions::agrees("Start them to list their tools?")? {
+            kept.extend(of_project);
+        } else {
+            output::stderr("They are left out; `--project` takes them.\n");
+        }
+        Ok(kept)
+    }
+}
+
+/// What the servers of these files start, or where they are.
+fn commands_text(files: &[ClientFile]) -> String {
+    let mut out = output::bold("Files of this folder name servers. Their commands come with it:\n");
+    for file in files {
+        for server in &file.servers {
+            let starts = match server.entry.as_ref().map(|entry| &entry.transport) {
+                Ok(ServerTransport::Program { command, args, env, .. }) => {
+                    let names: String = env.keys().map(|name| format!("{name}=… ")).collect();
+                    format!("{names}{command} {}", args.join(" "))
+                }
+                Ok(ServerTransport::Address { url, .. }) => url.clone(),
+                Err(_) => continue,
+            };
+            let starts: String = starts.chars().take(MAX_COMMAND_CHARS).collect();
+            let path = file.path.display().to_string();
+            out.push_str(&format!(
+                "  {:<16} {}  {}\n",
+                escape::line(&server.name),
+                escape::line(&starts),
+                output::dim(&escape::line(&path)),
+            ));
+        }
+    }
+    out
 }
 
 /// The folders of this user.

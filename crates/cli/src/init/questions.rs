@@ -160,6 +160,11 @@ impl std::fmt::Display for UnclearAnswer {
     }
 }
 
+/// Asks a question that is answered with no unless the user types yes.
+pub(super) fn agrees(question: &str) -> Result<bool, Failure> {
+    Ok(matches!(ask(&format!("{question} [y/N] "))?.to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
 /// Asks for a confirmation; fails without one.
 pub(crate) fn confirm(question: &str) -> Result<(), Failure> {
     match ask(&format!("{question} [Y/n] "))?.to_ascii_lowercase().as_str() {

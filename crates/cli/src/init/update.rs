@@ -11,6 +11,7 @@ use weaver_types::{Clock as _, SystemClock};
 
 use super::answers::Answers;
 use super::args::{Init, Update as Args};
+use super::found_servers::ProjectServers;
 use super::{found_servers, list_within, questions, report, secrets, table};
 use crate::output::OutputFormat;
 use crate::policy::signing::with_key_hint;
@@ -23,6 +24,7 @@ pub(super) fn update_existing(args: &Init, dir: &Path) -> Result<Exit, Failure> 
         servers: Vec::new(),
         config: ConfigArg::of(&dir.join("weaver.toml")),
         from: args.from.clone(),
+        project: args.project,
         yes: args.yes || args.answers.is_some(),
         secrets: args.secrets.clone(),
         key: None,
@@ -77,6 +79,8 @@ fn apply_update(args: &Args, exclusions: &UpdateExclusions<'_>) -> Result<Exit, 
     let now = SystemClock::default().now();
     let update = GatewayUpdate::open(&file, now)?;
     let files = update.unknown_servers(found_servers::client_files(&args.from)?);
+    let of_project = ProjectServers::new(args.project, !args.yes && !args.output.json);
+    let files = of_project.filter(files)?;
     let taken = UsedNames { servers: update.server_names(), variables: update.variables() };
     let mut selection = found_servers::select(&files, &taken);
     for name in &exclusions.answers.leave {

@@ -36,7 +36,7 @@ fn a_script_that_disconnects_is_told_what_happened_also_where_nothing_was_connec
     let home = Home::new();
     let user = json!({ "mcpServers": { "a": server("good", json!({})) } });
     home.write(".cursor/mcp.json", &user.to_string());
-    home.ok(&["init", "--yes"]);
+    home.ok(&["init", "--yes", "--project"]);
     let nothing = home.ok(&["disconnect", "--json"]).json();
     assert_eq!(nothing, json!({ "ok": true, "files": 0, "dry_run": false }));
     home.ok(&["connect"]);
@@ -55,7 +55,7 @@ fn a_dry_run_shows_no_secret() {
         "headers": { "Authorization": "Bearer secret-in-header" } });
     let user = json!({ "mcpServers": { "a": good, "b": legacy } });
     home.write(".cursor/mcp.json", &serde_json::to_string_pretty(&user).unwrap());
-    home.ok(&["init", "--yes"]);
+    home.ok(&["init", "--yes", "--project"]);
     let shown = home.ok(&["connect", "--dry-run"]).out;
     assert!(shown.contains("-      \"command\"") && !shown.contains("secret-in-"), "{shown}");
     home.ok(&["connect"]);
@@ -77,7 +77,7 @@ fn a_server_of_another_folder_or_another_account_is_another_server() {
     let entry = server("good", json!({ "DB": "prod" }));
     home.write("work/.mcp.json", &json!({ "mcpServers": { "notes": entry } }).to_string());
     home.write(".cursor/mcp.json", &json!({ "mcpServers": { "db": entry } }).to_string());
-    home.ok(&["init", "--yes"]);
+    home.ok(&["init", "--yes", "--project"]);
     // The same entry in another project, and the same program without its variable.
     std::fs::remove_file(home.path("work/.mcp.json")).unwrap();
     home.write("work/other/.mcp.json", &json!({ "mcpServers": { "notes": entry } }).to_string());
@@ -93,7 +93,7 @@ fn a_server_of_another_folder_or_another_account_is_another_server() {
             command.args(args).current_dir(home.path("work/other")).output().unwrap(),
         )
     };
-    let update = in_other(&["update", "--json"]).json();
+    let update = in_other(&["update", "--json", "--project"]).json();
     let new: Vec<&str> =
         update["servers"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
     assert_eq!(new, ["db-windsurf", "notes-other"], "{update}");
@@ -110,7 +110,7 @@ fn a_server_with_the_folder_of_its_workspace_is_connected() {
     entry["args"].as_array_mut().unwrap().push("${workspaceFolder}/docs".into());
     let file = json!({ "servers": { "ws": entry, "inputs": server("good", json!({ "K": "${input:k}" })) } });
     home.write("work/.vscode/mcp.json", &file.to_string());
-    home.ok(&["init", "--yes"]);
+    home.ok(&["init", "--yes", "--project"]);
     // Without `--project`, the file stays as it is, and it is said what that means.
     let run = home.weaver(&["connect"]);
     assert!(run.out.contains("VS Code starts ") && run.out.contains("ws"), "{run:?}");
@@ -135,7 +135,7 @@ fn a_project_is_disconnected_alone() {
         |name: &str| json!({ "mcpServers": { name: server("good", json!({ "N": name })) } });
     home.write(".cursor/mcp.json", &entry("mine").to_string());
     home.write("work/.cursor/mcp.json", &entry("shop").to_string());
-    home.ok(&["init", "--yes"]);
+    home.ok(&["init", "--yes", "--project"]);
     home.ok(&["connect", "--project"]);
     for file in [".cursor/mcp.json", "work/.cursor/mcp.json"] {
         assert_eq!(names(&home, file, "mcpServers"), ["weaver"], "{file}");
@@ -158,7 +158,7 @@ fn a_server_whose_section_was_extended_is_still_the_one_that_was_taken_over() {
         ".codeium/windsurf/mcp_config.json",
         &json!({ "mcpServers": { "t": entry } }).to_string(),
     );
-    home.ok(&["init", "--yes"]);
+    home.ok(&["init", "--yes", "--project"]);
     let config = home.read(".config/weaver/weaver.toml");
     let extended = config.replace("\"--nocapture\"", "\"--nocapture\", \"--more\"");
     assert_ne!(extended, config);
@@ -179,7 +179,7 @@ fn a_server_that_is_started_for_each_folder_is_that_of_every_project() {
     let mut entry = server("good", json!({}));
     entry["args"].as_array_mut().unwrap().push("${workspaceFolder}".into());
     home.write("work/.vscode/mcp.json", &json!({ "servers": { "ws": entry } }).to_string());
-    home.ok(&["init", "--yes"]);
+    home.ok(&["init", "--yes", "--project"]);
     let config = home.read(".config/weaver/weaver.toml");
     let here = home.path("work").canonicalize().unwrap();
     let of_one_project = ["cwd = ", "projects = ", "# From"];
@@ -202,7 +202,7 @@ fn a_client_sees_the_servers_of_its_project_and_none_of_another() {
     home.write("blog/.cursor/mcp.json", &entry("notes").to_string());
     let files = ["../.cursor/mcp.json", ".cursor/mcp.json", "../blog/.cursor/mcp.json"];
     let from = files.into_iter().flat_map(|file| ["--from", file]);
-    home.ok(&["init", "--yes"].into_iter().chain(from).collect::<Vec<_>>());
+    home.ok(&["init", "--yes", "--project"].into_iter().chain(from).collect::<Vec<_>>());
     let mut in_blog = home.command(std::path::Path::new(env!("CARGO_BIN_EXE_weaver")));
     in_blog.args(["connect", "--project"]).current_dir(home.path("blog"));
     assert!(in_blog.status().unwrap().success());

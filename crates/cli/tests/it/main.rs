@@ -61,6 +61,7 @@ mod operating;
 mod own_tool_settings;
 mod own_tools;
 mod policy_commands;
+mod project_files;
 mod proofs;
 mod proxy;
 mod pruned_runs;

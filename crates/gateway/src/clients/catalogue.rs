@@ -351,6 +351,11 @@ pub(super) fn project_of(file: &Path) -> Option<PathBuf> {
 }
 
 impl ConfigLocation {
+    /// Whether the file lies in the project folder.
+    pub(super) fn is_in_project(&self) -> bool {
+        self.base == BaseFolder::Project
+    }
+
     /// The file.
     #[must_use]
     pub fn file(&self, folders: &ClientFolders) -> PathBuf {

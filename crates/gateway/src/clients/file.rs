@@ -11,6 +11,15 @@ use super::server_table::{self, LocatedEntry, NewEntry, Syntax, TableChange};
 use super::{ClientFolders, GATEWAY_ENTRY};
 use crate::bounded_file::{self, ReadError};
 
+/// Where a path leads, through all links; of a file that does not exist, by its folder.
+pub(super) fn resolved(path: &Path) -> PathBuf {
+    let by_folder = || {
+        let (folder, name) = (path.parent()?, path.file_name()?);
+        Some(folder.canonicalize().ok()?.join(name))
+    };
+    path.canonicalize().ok().or_else(by_folder).unwrap_or_else(|| path.to_owned())
+}
+
 /// The largest client file that is read. Claude Code stores much more than servers in one file.
 const MAX_FILE_BYTES: usize = 32 * 1024 * 1024;
 
@@ -33,6 +42,8 @@ pub struct ClientFile {
     pub(super) exists: bool,
     /// The project folder, in which its servers work.
     pub(crate) project: Option<PathBuf>,
+    /// Whether it lies in the project folder, so that whoever made that folder wrote it.
+    pub comes_with_project: bool,
 }
 
 /// A server in a client's file.
@@ -90,6 +101,7 @@ impl ClientFile {
             keys: place.keys(folders),
             exists: true,
             project,
+            comes_with_project: place.is_in_project(),
         };
         file.load(IfAbsent::Empty)?;
         Ok(file)
@@ -125,6 +137,7 @@ impl ClientFile {
             keys: Vec::new(),
             exists: true,
             project: catalogue::project_of(path),
+            comes_with_project: false,
         };
         file.text = file.read_text(IfAbsent::Error)?;
         let tree =
@@ -174,9 +187,24 @@ impl ClientFile {
     }
 
     fn load(&mut self, absence: IfAbsent) -> Result<(), ClientFileError> {
+        self.refuse_link_out_of_project()?;
         self.exists = self.path.exists();
         self.text = self.read_text(absence)?;
         self.parse_servers()
+    }
+
+    /// A repository must not choose which file of the user is read and written.
+    fn refuse_link_out_of_project(&self) -> Result<(), ClientFileError> {
+        let Some(project) = self.project.as_deref().filter(|_| self.comes_with_project) else {
+            return Ok(());
+        };
+        let leads_to = resolved(&self.path);
+        if leads_to.starts_with(resolved(project)) {
+            return Ok(());
+        }
+        let message = format!("it leads out of its folder, to {}", leads_to.display());
+        let remedy = "name that file itself, with `--from`, or put a file in the place of the link";
+        Err(ClientFileError::new(&self.path, "clients.leads_out", message, remedy))
     }
 
     fn parse_servers(&mut self) -> Result<(), ClientFileError> {

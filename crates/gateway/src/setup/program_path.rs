@@ -4,6 +4,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+/// The most folders of the user's `PATH` that are kept.
+const MAX_FOLDERS: usize = 64;
 /// Folders in every environment's `PATH`.
 const STANDARD_FOLDERS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 /// How much of a script is read to find its interpreter.
@@ -14,7 +16,8 @@ const MAX_SHEBANG_BYTES: usize = 256;
 pub(super) struct FoundProgram {
     /// Its absolute path.
     pub(super) path: PathBuf,
-    /// The `PATH` that it needs, if the minimal one is not enough.
+    /// The `PATH` that it needs, if the minimal one is not enough: what it was found by, so that it
+    /// also finds the programs that it starts itself.
     pub(super) search_path: Option<String>,
 }
 
@@ -38,9 +41,11 @@ pub(super) fn find_program(command: &str, search_path: &OsStr) -> Option<FoundPr
     }
     let bare = |folder: &String| matches!(folder.as_str(), "/usr/bin" | "/bin");
     let search_path = (!needed.iter().all(bare)).then(|| {
-        for folder in STANDARD_FOLDERS {
-            if !needed.iter().any(|one| one == folder) {
-                needed.push(folder.to_owned());
+        let folders = std::env::split_paths(search_path).filter(|folder| folder.is_absolute());
+        let folders = folders.take(MAX_FOLDERS).map(|folder| folder.display().to_string());
+        for folder in folders.chain(STANDARD_FOLDERS.map(str::to_owned)) {
+            if !needed.contains(&folder) {
+                needed.push(folder);
             }
         }
         needed.join(":")
@@ -108,7 +113,8 @@ mod tests {
         let search = std::env::join_paths([dir.path(), &bin, &node]).unwrap();
         let found = find_program("npx", &search).unwrap();
         assert_eq!(found.path, npx);
-        let wanted = format!("{}:{}:/usr/local/bin:/usr/bin:/bin", bin.display(), node.display());
+        let folders = [&bin, &node, dir.path()].map(|folder| folder.display().to_string());
+        let wanted = format!("{}:/usr/local/bin:/usr/bin:/bin", folders.join(":"));
         assert_eq!(found.search_path.as_deref(), Some(wanted.as_str()));
         assert_eq!(find_program("plain", &search), None);
         assert_eq!(find_program("absent", &search), None);

@@ -10,7 +10,7 @@ use weaver_types::Timestamp;
 
 use super::super::catalogue::Scope;
 use super::super::error::ClientFileError;
-use super::super::file::ClientFile;
+use super::super::file::{ClientFile, resolved};
 use super::super::server_table::Syntax;
 use super::ConnectionPlan;
 
@@ -28,6 +28,9 @@ pub(super) struct ConnectionRecord {
     pub(super) client: String,
     pub(super) client_name: String,
     pub(super) file: PathBuf,
+    /// Where `file` led when it was connected, if that was another path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    target: Option<PathBuf>,
     pub(super) keys: Vec<String>,
     syntax: Syntax,
     pub(super) existed: bool,
@@ -67,6 +70,7 @@ impl ConnectionRecord {
             client: file.client.clone(),
             client_name: file.client_name.clone(),
             file: file.path.clone(),
+            target: Some(resolved(&file.path)).filter(|target| *target != file.path),
             keys: file.keys.clone(),
             syntax: file.syntax,
             existed: before.is_some(),
@@ -140,7 +144,19 @@ impl ConnectionRecord {
     }
 
     /// The client's file in its current form.
+    ///
+    /// # Errors
+    /// [`ClientFileError`] if the file is invalid now, or if its path leads to another file than
+    /// the one that was connected: a repository may have replaced its file by a link to any other.
     pub(super) fn client_file(&self) -> Result<ClientFile, ClientFileError> {
+        let target = self.target.as_ref().unwrap_or(&self.file);
+        let leads_to = resolved(&self.file);
+        if leads_to != *target {
+            let message =
+                format!("it leads to {} now, which was not connected", leads_to.display());
+            let remedy = format!("put {} back in its place, or edit it by hand", target.display());
+            return Err(ClientFileError::new(&self.file, "clients.another_file", message, remedy));
+        }
         let file = ClientFile {
             client: self.client.clone(),
             client_name: self.client_name.clone(),
@@ -152,6 +168,7 @@ impl ConnectionRecord {
             keys: self.keys.clone(),
             exists: true,
             project: None,
+            comes_with_project: false,
         };
         file.reread()
     }
