@@ -10,13 +10,15 @@ use weaver_types::{Capability, JsonRows};
 use crate::error::RegistryError;
 use crate::parameter_list;
 use crate::row_schema::RowSchemas;
-use crate::schema_cost::expanded_nodes;
+use crate::schema_cost::{SchemaFault, expanded_nodes};
+use crate::schema_repair::compile_usable_part;
 
 /// The largest product of the nodes of a value and of its schema that is validated.
 const MAX_VALIDATION_COST: u64 = 100_000_000;
 
 /// Checks values against the schema that a capability declares. Schemas are never fetched: a remote
-/// `$ref` is an error at registration. Patterns run on a linear-time regex engine.
+/// `$ref` is an error at registration, or left out of a server's schema with all that is at fault in
+/// it ([`compile_usable_part`]). Patterns run on a linear-time regex engine.
 ///
 /// A compiled schema takes several times the memory of its text, and of thousands of registered
 /// tools few are called. A schema is therefore compiled at registration only to reject invalid
@@ -80,13 +82,29 @@ impl SchemaCheck {
             },
             problem: problem.chars().take(300).collect(),
         };
-        let weight = expanded_nodes(schema).map_err(|fault| refused(&fault.to_string()))?;
-        let validator = jsonschema::options()
-            .with_pattern_options(
-                PatternOptions::regex().size_limit(1 << 20).dfa_size_limit(1 << 20),
-            )
-            .build(schema)
-            .map_err(|error| refused(&error.to_string()))?;
+        let build = |schema: &Value| {
+            let patterns = PatternOptions::regex().size_limit(1 << 20).dfa_size_limit(1 << 20);
+            jsonschema::options().with_pattern_options(patterns).build(schema)
+        };
+        let cost = |schema: &Value| match expanded_nodes(schema) {
+            // The compiler refuses it.
+            Err(SchemaFault::DanglingReference) => Ok(0),
+            cost => cost.map_err(|fault| refused(&fault.to_string())),
+        };
+        let mut weight = cost(schema)?;
+        let mut repaired = None;
+        let validator = match build(schema) {
+            Ok(validator) => validator,
+            Err(error) => {
+                let is_of_server = self.capability.spec().upstream_digest.is_some();
+                let usable = is_of_server.then(|| compile_usable_part(schema, build)).flatten();
+                let (part, validator) = usable.ok_or_else(|| refused(&error.to_string()))?;
+                weight = cost(&part)?;
+                repaired = Some(part);
+                validator
+            }
+        };
+        let schema = repaired.as_ref().unwrap_or(schema);
         let parameters = (self.side == SchemaSide::Input)
             .then(|| parameter_list(schema, MAX_PARAMETERS))
             .filter(|parameters| !parameters.is_empty());
@@ -185,6 +203,27 @@ mod tests {
     use weaver_types::{AllowedAgents, CapabilityDraft, CapabilityId, Effects};
 
     use super::*;
+
+    #[test]
+    fn a_pattern_of_a_server_that_cannot_run_costs_no_tool() {
+        let id = CapabilityId::parse("mail.send").unwrap();
+        let schema = json!({"type": "object", "properties": {
+            "to": {"type": "string", "pattern": "^(?!\\.)[^@]+@[^@]+$"}, "copies": {"type": "integer"}}});
+        let draft = |upstream_digest| CapabilityDraft {
+            description: "Sends a mail.".to_owned(),
+            timeout_ms: 1_000,
+            input_schema: Some(schema.clone().into()),
+            upstream_digest,
+            ..CapabilityDraft::new(id.clone(), "send", Effects::WRITE_OPEN, AllowedAgents::Any)
+        };
+        let own = Arc::new(draft(None).build().unwrap());
+        assert!(SchemaCheck::of_arguments(&own).is_err(), "its author can correct it");
+        let digest = weaver_types::Digest::from_bytes([1; 32]);
+        let theirs = Arc::new(draft(Some(digest)).build().unwrap());
+        let check = SchemaCheck::of_arguments(&theirs).unwrap();
+        assert_eq!(check.violation(&json!({"to": "a@b.org", "copies": 1}), "arguments"), None);
+        assert!(check.violation(&json!({"to": "a@b.org", "copies": "x"}), "arguments").is_some());
+    }
 
     #[test]
     fn a_missing_parameter_is_told_beside_those_there_are() {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use weaver_agent_kernel::DriverError;
 use weaver_types::{ContentBlocks, JsonRows, RawContent, RawResult, StructuredContent};
 
@@ -103,7 +103,8 @@ fn rpc_error(method: Method, error: &RpcError) -> DriverError {
 pub fn raw_result(reply: Reply) -> RawResult {
     let is_error = reply.is_error();
     let findings = reply.warnings().iter().map(|finding| finding.code()).collect();
-    let (value, rows) = reply.into_parts();
+    let (mut value, rows) = reply.into_parts();
+    show_unknown_fields_as_text(&mut value);
     let value = match rows {
         None => value,
         Some(rows) => match text_note_for_rows(&value, &rows) {
@@ -128,7 +129,6 @@ pub fn raw_result(reply: Reply) -> RawResult {
 /// The note about text next to rows that stay unparsed, as [`split_content`] makes it for parsed
 /// rows. `None` if the result is shown with its blocks or as a whole.
 fn text_note_for_rows(result: &Value, rows: &JsonRows) -> Option<Option<String>> {
-    let result = result.as_object().filter(|result| has_only_known_fields(result))?;
     if has_few_parts(rows) {
         return None;
     }
@@ -158,9 +158,6 @@ fn has_few_parts(rows: &JsonRows) -> bool {
 /// frame: blocks without that value would be mistaken for the complete result.
 fn content_blocks(result: &Value) -> Option<ContentBlocks> {
     let blocks = result.get("content")?.as_array()?;
-    if !has_only_known_fields(result.as_object()?) {
-        return None;
-    }
     let text = |block: &Value| {
         let inner = block.get("resource").and_then(|resource| resource.get("text"));
         let text = block.get("text").or(inner).and_then(Value::as_str);
@@ -175,18 +172,24 @@ fn content_blocks(result: &Value) -> Option<ContentBlocks> {
     if structured.is_some_and(|value| !is_small(value)) {
         return None;
     }
-    let structured = structured.cloned();
-    if blocks.is_empty() && structured.is_none() {
-        return None;
-    }
-    Some(ContentBlocks { blocks: blocks.clone(), structured })
+    Some(ContentBlocks { blocks: blocks.clone(), structured: structured.cloned() })
 }
 
-/// Whether a result has only fields that the protocol defines. Otherwise the whole result is shown,
-/// so that nothing is lost.
-fn has_only_known_fields(result: &Map<String, Value>) -> bool {
+/// Moves the fields that the protocol does not define into a text block of their own, so that nothing
+/// is lost and the other blocks stay as they are.
+fn show_unknown_fields_as_text(result: &mut Value) {
     const KNOWN: [&str; 5] = ["content", STRUCTURED_CONTENT, "isError", "resultType", "_meta"];
-    result.keys().all(|key| KNOWN.contains(&key.as_str()))
+    let Value::Object(result) = result else { return };
+    if !result.get("content").is_some_and(Value::is_array) {
+        return;
+    }
+    let is_unknown = |key: &String| !KNOWN.contains(&key.as_str());
+    let keys: Vec<String> = result.keys().filter(|key| is_unknown(key)).cloned().collect();
+    let unknown: Map<String, Value> =
+        keys.iter().filter_map(|key| result.remove_entry(key)).collect();
+    if let (false, Some(Value::Array(blocks))) = (unknown.is_empty(), result.get_mut("content")) {
+        blocks.push(json!({ "type": "text", "text": Value::Object(unknown).to_string() }));
+    }
 }
 
 /// Whether a structured value has few enough parts for a frame.
@@ -254,9 +257,6 @@ enum ContentForm {
 }
 
 fn content_form(result: &Map<String, Value>) -> ContentForm {
-    if !has_only_known_fields(result) {
-        return ContentForm::Whole;
-    }
     let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice);
     let structure = ContentForm::Structure { omitted_text: None };
     match (blocks, result.get(STRUCTURED_CONTENT)) {
@@ -280,6 +280,7 @@ fn content_form(result: &Map<String, Value>) -> ContentForm {
                 None => ContentForm::Whole,
             }
         }
+        (Some(blocks), Some(structured)) if texts_repeat_items(blocks, structured) => structure,
         (Some([block]), None) => single_block(block).map_or(ContentForm::Whole, ContentForm::Other),
         _ => ContentForm::Whole,
     }
@@ -308,6 +309,20 @@ fn texts_repeat_rows<'r>(blocks: &[Value], mut rows: impl Iterator<Item = Cow<'r
             blocks.iter().all(is_next) && rows.next().is_none()
         }
     }
+}
+
+/// True if the blocks are the items of the only list, one by one: what a tool that returns a list of
+/// texts sends beside it.
+fn texts_repeat_items(blocks: &[Value], structured: &Value) -> bool {
+    let only_field = structured.as_object().filter(|fields| fields.len() == 1);
+    let only_value = only_field.and_then(|fields| fields.values().next());
+    let Some(items) = only_value.unwrap_or(structured).as_array() else { return false };
+    items.len() == blocks.len()
+        && items.iter().zip(blocks).all(|(item, block)| match (item, plain_text(block)) {
+            (Value::String(item), Some(text)) => item == text,
+            (item, Some(text)) => item.to_string() == text,
+            (_, None) => false,
+        })
 }
 
 /// The list of rows in a structured value that has some.

@@ -28,7 +28,6 @@ fn one_block_is_reduced_and_anything_more_is_kept_whole() {
     assert!(content_of(json!({"content": [image]})) == bytes);
     for whole in [
         json!({"content": [text, text]}),
-        json!({"content": [text], "tools": []}),
         json!({"content": [{"type": "text", "text": "hi", "annotations": {}}]}),
         json!({"content": [{"type": "image", "data": "*", "mimeType": "image/png"}]}),
         json!({"content": [{"type": "hologram", "text": "hi"}]}),
@@ -37,6 +36,30 @@ fn one_block_is_reduced_and_anything_more_is_kept_whole() {
     ] {
         assert!(content_of(whole.clone()) == RawContent::Json(whole.clone()), "{whole}");
     }
+}
+
+#[test]
+fn fields_that_the_protocol_does_not_know_are_a_block_of_their_own() {
+    let text = json!({"type": "text", "text": "# Title\nline"});
+    let found = raw(json!({"content": [text], "extra": {"a": 1}, "_meta": {}}));
+    let extra = json!({"type": "text", "text": "{\"extra\":{\"a\":1}}"});
+    assert_eq!(found.blocks.unwrap().blocks, [text, extra]);
+    let nothing = raw(json!({"content": []}));
+    assert_eq!(nothing.blocks.unwrap().blocks, Vec::<Value>::new());
+}
+
+#[test]
+fn texts_that_are_the_items_of_the_only_list_are_not_shown_twice() {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let list = json!({"result": ["src/app.py", 2, null]});
+    let blocks = [text("src/app.py"), text("2"), text("null")];
+    let found =
+        |blocks: &[Value]| content_of(json!({"content": blocks, "structuredContent": list}));
+    assert!(found(&blocks) == RawContent::Json(list.clone()));
+    assert!(found(&blocks[..2]) != RawContent::Json(list.clone()));
+    assert!(
+        found(&[text("src/app.py"), text("3"), text("null")]) != RawContent::Json(list.clone())
+    );
 }
 
 #[test]
@@ -80,7 +103,6 @@ fn questions_see_the_rows_that_text_stands_beside() {
     for whole in [
         json!({"content": [text, image], "structuredContent": rows}),
         json!({"content": [text], "structuredContent": {"a": [{}], "b": {}}}),
-        json!({"content": [text], "structuredContent": rows, "more": 1}),
     ] {
         assert!(content_of(whole.clone()) == RawContent::Json(whole.clone()), "{whole}");
     }
