@@ -280,7 +280,9 @@ fn content_form(result: &Map<String, Value>) -> ContentForm {
                 None => ContentForm::Whole,
             }
         }
-        (Some(blocks), Some(structured)) if texts_repeat_items(blocks, structured) => structure,
+        (Some(blocks), Some(structured)) if texts_repeat_items(blocks, structured) => {
+            ContentForm::Other(RawContent::Json(unwrapped(structured).clone()))
+        }
         (Some([block]), None) => single_block(block).map_or(ContentForm::Whole, ContentForm::Other),
         _ => ContentForm::Whole,
     }
@@ -311,18 +313,22 @@ fn texts_repeat_rows<'r>(blocks: &[Value], mut rows: impl Iterator<Item = Cow<'r
     }
 }
 
-/// True if the blocks are the items of the only list, one by one: what a tool that returns a list of
-/// texts sends beside it.
+/// True if the blocks are the items of a list, one by one: what a tool that returns a list of texts
+/// sends beside it, wrapped in one field.
 fn texts_repeat_items(blocks: &[Value], structured: &Value) -> bool {
-    let only_field = structured.as_object().filter(|fields| fields.len() == 1);
-    let only_value = only_field.and_then(|fields| fields.values().next());
-    let Some(items) = only_value.unwrap_or(structured).as_array() else { return false };
+    let Some(items) = unwrapped(structured).as_array() else { return false };
     items.len() == blocks.len()
         && items.iter().zip(blocks).all(|(item, block)| match (item, plain_text(block)) {
             (Value::String(item), Some(text)) => item == text,
             (item, Some(text)) => item.to_string() == text,
             (_, None) => false,
         })
+}
+
+/// The value of the only field, or the value itself.
+fn unwrapped(structured: &Value) -> &Value {
+    let only_field = structured.as_object().filter(|fields| fields.len() == 1);
+    only_field.and_then(|fields| fields.values().next()).unwrap_or(structured)
 }
 
 /// The list of rows in a structured value that has some.

@@ -52,14 +52,13 @@ fn fields_that_the_protocol_does_not_know_are_a_block_of_their_own() {
 fn texts_that_are_the_items_of_the_only_list_are_not_shown_twice() {
     let text = |text: &str| json!({"type": "text", "text": text});
     let list = json!({"result": ["src/app.py", 2, null]});
+    let items = RawContent::Json(list["result"].clone());
     let blocks = [text("src/app.py"), text("2"), text("null")];
     let found =
         |blocks: &[Value]| content_of(json!({"content": blocks, "structuredContent": list}));
-    assert!(found(&blocks) == RawContent::Json(list.clone()));
-    assert!(found(&blocks[..2]) != RawContent::Json(list.clone()));
-    assert!(
-        found(&[text("src/app.py"), text("3"), text("null")]) != RawContent::Json(list.clone())
-    );
+    assert!(found(&blocks) == items);
+    assert!(found(&blocks[..2]) != items);
+    assert!(found(&[text("src/app.py"), text("3"), text("null")]) != items);
 }
 
 #[test]

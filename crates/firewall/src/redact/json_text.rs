@@ -12,6 +12,8 @@ use super::value::{Postprocess, ValueRedactor};
 
 /// The longest text that is parsed as JSON, in bytes.
 const MAX_JSON_BYTES: usize = 4 * 1024 * 1024;
+/// The longest object that is read to see whether it describes values, in bytes.
+const MAX_DESCRIPTION_BYTES: usize = 2 * 1024;
 
 /// Every value that its field name hides, if the text is a whole JSON document.
 pub(crate) fn hidden_fields<F: Postprocess>(
@@ -53,6 +55,12 @@ fn rule_of_field<F: Postprocess>(
     })
 }
 
+/// The object at the start of this text, if it is short enough to be a description of values.
+fn short_object(from_value: &[u8]) -> Option<Value> {
+    let start = from_value.get(..from_value.len().min(MAX_DESCRIPTION_BYTES))?;
+    serde_json::Deserializer::from_slice(start).into_iter().next()?.ok()
+}
+
 /// A value of the same type as the one at the start of this text, and as empty: all that decides
 /// whether a field name hides it.
 fn outline(from_value: &[u8]) -> Option<Value> {
@@ -63,7 +71,7 @@ fn outline(from_value: &[u8]) -> Option<Value> {
         (b'"', Some(b'"')) => Value::String(String::new()),
         (b'"', _) => Value::String("…".to_owned()),
         (b'{', Some(b'}')) => json!({}),
-        (b'{', _) => json!({ "": null }),
+        (b'{', _) => short_object(from_value).unwrap_or_else(|| json!({ "": null })),
         (b'[', Some(b']')) => json!([]),
         (b'[', Some(b'{')) => json!([{}]),
         (b'[', _) => json!([null]),

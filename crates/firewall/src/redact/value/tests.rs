@@ -52,6 +52,23 @@ fn a_list_of_messages_is_read_and_what_is_empty_hides_nothing() {
 }
 
 #[test]
+fn what_describes_values_is_shown() {
+    let document = json!({
+        "properties": {
+            "password": {"type": "string", "minLength": 12},
+            "otp": {"type": ["string", "null"]},
+        },
+        "securitySchemes": {"bearerAuth": {"type": "http", "scheme": "bearer"}},
+    });
+    check(document.clone(), document.clone());
+    check(json!([document.to_string()]), json!([document.to_string()]));
+    let valued = json!({"password": {"type": "string", "default": "plover"}});
+    check(valued.clone(), json!({"password": MASK}));
+    check(json!([valued.to_string()]), json!(["{\"password\":\"[REDACTED]\"}"]));
+    check(json!({"password": {"is": "plover"}}), json!({"password": MASK}));
+}
+
+#[test]
 fn a_name_beside_a_value_names_it() {
     check(
         json!([{"name": "DB_PASSWORD", "value": "plover"}, {"name": "DB_HOST", "value": "db1"}]),
