@@ -390,6 +390,13 @@ fn lines() -> impl Strategy<Value = String> {
     prop::collection::vec(line, 1..80).prop_map(|lines| lines.join("\n"))
 }
 
+#[test]
+fn a_return_within_a_line_is_shown_alike_wherever_a_part_ends() {
+    for max_tokens in 300..330 {
+        check_text(&"\r t".repeat(4_000), max_tokens).unwrap();
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

@@ -99,16 +99,27 @@ pub(crate) fn fitting_chars(text: &str, budget: RenderBudget, limits: &Effective
     count - usize::from(cuts_line)
 }
 
-/// How many characters at the end of a redacted text fit as they are displayed.
+/// How many characters at the end of a redacted text fit as they are displayed. What is before them
+/// does not end with a carriage return within a line, as in [`fitting_chars`].
 fn fitting_chars_at_end(text: &str, budget: RenderBudget, limits: &EffectiveLimits) -> usize {
+    let start = |count: usize| {
+        let last = count.checked_sub(1);
+        let at = last.and_then(|last| text.char_indices().rev().nth(last));
+        at.map_or(text.len(), |(at, _)| at)
+    };
     let total = text.chars().rev().take(budget.most_chars()).count();
-    most_that_fit(total, |count| {
-        let start = count
-            .checked_sub(1)
-            .and_then(|last| text.char_indices().rev().nth(last))
-            .map_or(text.len(), |(at, _)| at);
-        budget.fits_text(&visible(text.get(start..).unwrap_or_default()), limits)
-    })
+    let count = most_that_fit(total, |count| {
+        budget.fits_text(&visible(text.get(start(count)..).unwrap_or_default()), limits)
+    });
+    let (before, tail) = text.split_at_checked(start(count)).unwrap_or(("", text));
+    let mut following = tail.chars().peekable();
+    let mut follows_return = before.ends_with('\r');
+    let mut dropped = 0;
+    while follows_return && following.peek().is_some_and(|next| *next != '\n') {
+        follows_return = following.next() == Some('\r');
+        dropped += 1;
+    }
+    count - dropped
 }
 
 /// The greatest count up to `total` that fits. Binary search, since token counts are not known in
