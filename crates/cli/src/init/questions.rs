@@ -38,7 +38,7 @@ pub(crate) fn ask(question: &str) -> Result<String, Failure> {
 
 fn declined() -> Failure {
     Failure::new(Exit::Declined, "init.declined", "nothing was written")
-        .with_next_step("run `weaver init` again when you like; `weaver init --yes` asks nothing")
+        .with_next_step("run the same command again when you like")
 }
 
 /// Asks for the posture.

@@ -33,9 +33,9 @@ pub(super) fn ask(selection: &Selection) -> Result<Option<SecretLocation>, Failu
     );
     loop {
         match questions::ask(&question)?.to_ascii_lowercase().as_str() {
-            "" | "f" | "y" | "yes" => return Ok(Some(SecretLocation::EnvironmentFile)),
+            "" | "f" => return Ok(Some(SecretLocation::EnvironmentFile)),
             "k" if has_keychain => return Ok(Some(SecretLocation::Keychain)),
-            "n" | "no" => return Ok(None),
+            "n" => return Ok(None),
             _ => {}
         }
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::json;
 use weaver_agent_kernel::RunComparison;
 use weaver_gateway::bounded_file;
+use weaver_trace_store::index::Index;
 use weaver_trace_store::verify::{TrustAnchor, VerificationReport, VerifyError, verify_against};
 use weaver_types::ledger::TreeHead;
 
@@ -19,6 +20,10 @@ use crate::{Exit, Failure, output};
 
 /// The largest file with a head, in bytes.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
+
+/// The index is made from the log, and searched instead of it.
+const INDEX_NOT_PROVEN: &str = "the index, which `weaver trace list` and `stats` search: `weaver trace index --check` \
+     compares it with the log";
 
 pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
     let earlier = args.head.as_deref().map(read_head).transpose()?;
@@ -49,10 +54,15 @@ pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
             if let Some(bad) = &runs.first_bad {
                 return runs::report_bad_run(bad, args.output.format());
             }
+            let has_index = Index::find(&args.ledger.store, &reader).is_some();
+            let index = has_index.then(|| INDEX_NOT_PROVEN.to_owned());
+            let not_proven =
+                report.not_proven().into_iter().chain(runs::not_proven_sentence(&runs));
+            let not_proven: Vec<String> = not_proven.chain(index).collect();
             if args.output.json {
-                print_json(&report, &runs, &observed)?
+                print_json(&report, &runs, &observed, &not_proven)?
             } else {
-                print(&report, &runs, &observed)?
+                print(&report, &runs, &observed, &not_proven)?
             }
             Ok(Exit::Ok)
         }
@@ -77,6 +87,7 @@ fn print(
     report: &VerificationReport,
     runs: &RunComparison,
     observed: &ObservedDecisions,
+    not_proven: &[String],
 ) -> Result<(), Failure> {
     let VerificationReport { head, synced, pruned, last_at, .. } = report;
     let mut text =
@@ -91,7 +102,7 @@ fn print(
     for sentence in report.proven().into_iter().chain(runs::proven_sentence(runs)) {
         text.push_str(&format!("{}: {sentence}\n", output::good("proven")));
     }
-    for sentence in report.not_proven().into_iter().chain(runs::not_proven_sentence(runs)) {
+    for sentence in not_proven {
         text.push_str(&format!("{}: {sentence}\n", output::bold("not proven")));
     }
     if let Some(sentence) = observed.sentence() {
@@ -104,10 +115,10 @@ fn print_json(
     report: &VerificationReport,
     runs: &RunComparison,
     observed: &ObservedDecisions,
+    not_proven: &[String],
 ) -> Result<(), Failure> {
     let proven: Vec<String> =
         report.proven().into_iter().chain(runs::proven_sentence(runs)).collect();
-    let not_proven = report.not_proven().into_iter().chain(runs::not_proven_sentence(runs));
     Ok(output::json(&json!({
         "ok": true,
         "head": report.head,
@@ -122,7 +133,7 @@ fn print_json(
         "observed": observed.json(),
         "runs": { "proven": runs.proven, "pruned": runs.pruned },
         "proven": proven,
-        "not_proven": not_proven.collect::<Vec<_>>(),
+        "not_proven": not_proven,
     }))?)
 }
 

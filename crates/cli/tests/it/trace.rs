@@ -195,6 +195,11 @@ fn an_intact_log_is_verified_also_against_an_earlier_head() {
     assert_eq!((run.code, &run.json()["ok"]), (0, &true.into()), "{run:?}");
     let run = trace(&folder, &["verify"]);
     assert!(run.code == 0 && run.out.contains("not proven"), "{run:?}");
+    // Searches read the index, which nobody signs.
+    assert!(!run.out.contains("trace index --check"), "{run:?}");
+    assert_eq!(trace(&folder, &["index", "--rebuild"]).code, 0);
+    let run = trace(&folder, &["verify"]);
+    assert!(run.code == 0 && run.out.contains("trace index --check"), "{run:?}");
 }
 
 #[test]

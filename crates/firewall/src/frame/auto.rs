@@ -92,7 +92,11 @@ fn whole_content(
         }
         shown.push(block);
     }
-    let structured = structured.map(|value| masker.structured(value, &blocks, &shown));
+    let structured = structured.map(|value| match repeated {
+        // What the reader sees twice is one value.
+        true => masker.without_counting(|masker| masker.structured(value, &blocks, &shown)),
+        false => masker.structured(value, &blocks, &shown),
+    });
     let unrepeated = structured.as_ref().filter(|_| !repeated);
     let fits = unrepeated.is_none_or(|value| budget.add(Cow::Owned(value.to_string())));
     fits.then_some((shown, structured))

@@ -282,6 +282,14 @@ impl<'a> Masker<'a> {
         Some(Value::Object(Map::from_iter([(name, shown.into())])))
     }
 
+    /// Masks something without a trace in the counts.
+    pub(super) fn without_counting<T>(&mut self, mask: impl FnOnce(&mut Self) -> T) -> T {
+        let counts = self.value_redactor.masked.clone();
+        let masked = mask(self);
+        self.value_redactor.masked = counts;
+        masked
+    }
+
     /// Counts `by` omitted things of this kind.
     pub(crate) fn omit(&mut self, kind: &'static str, by: usize) {
         self.value_redactor.omit(kind, by);
