@@ -1,7 +1,7 @@
 """Tunes the token table on what people say and the tools that do it; `crates/contextweaver/assets/MODEL_CARD.md` says how
 the table in use came about.
 
-    python train.py --pairs pairs.txt --out tuned.safetensors [--sets DIR] [--held 0.2] [--epochs 3]
+    python train.py --pairs pairs*.txt --phrases phrases.txt --out tuned.safetensors [--sets DIR] [--held 0.2] [--epochs 6]
     cargo run --release -p weaver-benches --bin routing -- missed GOALS --word-table tuned.safetensors
 
 Symmetric InfoNCE within batches (van den Oord et al., 2018) that hold the tools of one server together, so that neighbours
@@ -117,6 +117,20 @@ def read_pairs(path):
     return blocks + [block] * bool(block)
 
 
+def read_phrases(path):
+    """The lines of a lexicon as tools: the words on the right of a line, and its phrases as requests."""
+    blocks, block = [], []
+    for line in Path(path).read_text().split("\n"):
+        if "=>" in line and not line.startswith("#") and ".." not in line and "{" not in line:
+            phrases, rest = line.split("=>", 1)
+            found = rest.split(";")[0].replace("|", " ").split()
+            block.append((document("_".join(found[:2]), " ".join(found[2:] or found)), [p.strip() for p in phrases.split("|")]))
+        if block and ("=>" not in line or len(block) == 24):
+            blocks.append(block)
+            block = []
+    return blocks + [block] * bool(block)
+
+
 def read_set(folder, limit):
     """Requests of a set with the tools that answer them; its examples, where it has some."""
     tools = {}
@@ -171,19 +185,22 @@ class Trainer:
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--pairs", nargs="+", required=True, help="files of requests and tools")
+    options.add_argument("--phrases", nargs="*", default=[], help="lexicons, whose phrases are requests for their words")
+    options.add_argument("--start", type=Path, default=ASSETS / "token_table.safetensors", help="the table to begin with")
     options.add_argument("--sets", type=Path, help="a folder of sets; those the table was trained on before are trained on again")
     options.add_argument("--held", type=float, default=0.0, help="the share of servers that is held back")
-    options.add_argument("--epochs", type=int, default=3)
+    options.add_argument("--epochs", type=int, default=6)
     options.add_argument("--rate", type=float, default=0.015)
-    options.add_argument("--temperature", type=float, default=0.12)
+    options.add_argument("--temperature", type=float, default=0.07)
     options.add_argument("--drop", type=float, default=0.2, help="the share of words that is left out")
     options.add_argument("--batch", type=int, default=320)
     options.add_argument("--out", required=True)
     args = options.parse_args()
 
     chance, pieces = random.Random(1), Pieces()
-    head, table = read_table(ASSETS / "token_table.safetensors")
+    head, table = read_table(args.start)
     blocks = [block for path in args.pairs for block in read_pairs(path)]
+    blocks += [block for path in args.phrases for block in read_phrases(path)]
     random.Random(7).shuffle(blocks)
     count = int(len(blocks) * args.held)
     held, blocks = blocks[:count], blocks[count:]
