@@ -58,7 +58,7 @@ fn what_the_user_said_and_what_is_none_of_it_goes() {
         "The news: it rains.",
         "my card 4539148803436467",
         "4539-1488-0343-6467",
-        "call 415 555 0134, order 4539148803436468",
+        "call 415 555 2134, order 4539148803436468",
     ] {
         let asked = Asked::new("mail.send").with(json!({ "to": "bob@example.com", "body": body }));
         let done = world.call(&tainted, &ana(), &asked);

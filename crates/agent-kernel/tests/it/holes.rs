@@ -320,7 +320,7 @@ fn what_the_patterns_missed() {
         "AKIAIOSFODNN7EXAMPLE",
         "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
         "DE89370400440532013000",
-        "+14155550123",
+        "+14155552123",
         "k3y-under-a-key@corp.example.com",
         "4539148803436467",
         "plain words here",

@@ -389,7 +389,7 @@ fn call(id: &Value, params: &Value) {
                 .collect();
             reply(id, &json!({"content": [], "structuredContent": {"rows": rows}}));
         }
-        "people" => text(id, "Write to jane.doe@corp.example.com or call +1 415 555 0132."),
+        "people" => text(id, "Write to jane.doe@corp.example.com or call +1 415 555 2132."),
         "many_rows" => {
             let asked = params["arguments"]["text"].as_str();
             let count = asked.and_then(|text| text.parse().ok()).unwrap_or(MANY_ROWS);

@@ -13,6 +13,7 @@ use weaver_text::split;
 use weaver_types::{SensitivityTag, ValueFamily};
 
 use super::disclosure::Disclosure;
+use super::secrets::name_words;
 use super::secrets::secret_name::{self, SecretKind};
 use super::word_ending_trie::WordEndingTrie;
 
@@ -169,7 +170,7 @@ static WORD_LEXICON: LazyLock<WordEndingTrie> = LazyLock::new(|| {
         (name_lists::CONTEXT_WORDS, CONTEXT_WORD),
         (name_lists::SECRET_ENDINGS, SENSITIVE_ENDING),
         (name_lists::SECRET_GLUED, GLUED_ENDING),
-        (secret_name::PASSWORD_ENDINGS, GLUED_ENDING),
+        (name_words::PASSWORD_ENDINGS, GLUED_ENDING),
         (name_lists::HARMLESS_ENDINGS, HARMLESS),
         (name_lists::PII_ENDINGS, tag_bit(SensitivityTag::Pii)),
         (name_lists::PCI_ENDINGS, tag_bit(SensitivityTag::Pci)),

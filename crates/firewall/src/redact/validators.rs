@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use crate::redact::checksum;
-use crate::redact::secrets::{is_dated, secret_name::PASSWORD_ENDINGS};
+use crate::redact::secrets::{is_dated, name_words::PASSWORD_ENDINGS};
 
 /// A word list that keeps its line breaks.
 macro_rules! words {
@@ -226,6 +226,12 @@ pub(crate) fn not_placeholder(text: &str) -> bool {
         && !is_repetitive(text)
         && !has_placeholder_phrase(text)
         && !is_capital_stand_in(text)
+        && !is_of_reader(text)
+}
+
+/// `YourBase64EncodedCredentials`: words for what the reader must write there.
+fn is_of_reader(text: &str) -> bool {
+    matches!(text.as_bytes(), [b'Y' | b'y', b'o', b'u', b'r', b'A'..=b'Z', b'a'..=b'z', ..])
 }
 
 /// Capitals that end in a word for a secret: `BASE32SECRET`, `MY_API_TOKEN`.
@@ -242,7 +248,18 @@ pub(crate) fn not_placeholder_password(text: &str) -> bool {
         && not_a_word(text)
         && !is_repetitive(text)
         && text != "1234567890"
+        && !is_made_of_its_name(text)
         && !is_placeholder_password(text)
+}
+
+/// The word for a password with a number or other small words: `password123`, `password-for-2`,
+/// `authpassword`. Another sign or capital makes it a password: `Password2026!`.
+fn is_made_of_its_name(text: &str) -> bool {
+    const NAMES: [&str; 3] = ["password", "passwort", "passwd"];
+    let mut inner = text.bytes().skip(1);
+    !inner.any(|b| !(b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_*".contains(&b)))
+        && !has_scrambled_word(text)
+        && NAMES.iter().any(|name| text.to_ascii_lowercase().contains(name))
 }
 
 /// True for `your-password-1`, `example123` and `changeme!`, false for `Mastodon#4471x` and

@@ -456,8 +456,8 @@ fn values_in_addresses_names_and_kinds_of_resources_are_masked() {
         "jane.doe%40corp.example.com",
         "GB82WEST12345698765432",
         "078-05-1120",
-        "+1 415 555 0132",
-        "+14155550132",
+        "+1 415 555 2132",
+        "+14155552132",
         "ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi",
     ];
     let (mut leaks, mut tried) = (Vec::new(), 0);

@@ -179,7 +179,7 @@ fn all() -> Vec<&'static str> {
         &glued,
         name_lists::SECRET_ENDINGS,
         name_lists::SECRET_GLUED,
-        secret_name::PASSWORD_ENDINGS,
+        name_words::PASSWORD_ENDINGS,
         name_lists::HARMLESS_ENDINGS,
         name_lists::QUESTION_WORDS,
         name_lists::CONTEXT_WORDS,

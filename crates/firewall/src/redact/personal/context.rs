@@ -77,7 +77,7 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
     ),
     (
         OTHER,
-        "batch|badge|\
+        "batch|badge|meeting id|webinar id|conference id|\
          serial|seq|version|build|commit|price|amount|total|count|epoch|timestamp|ts|\
          bug|issue|case no|lat|lon|lng|coordinates|point|size|bytes|\
          offset|port|pid|tid|items|qty|quantity|lot|\
@@ -134,7 +134,7 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
         "versión|versiones|versão|versões|версия|версии|версию|版本|バージョン|버전|wersja|wersji|\
          sürüm*|phiên bản|version*|ver|release*|build|firmware|upgrade*|driver|semver|bump*|package|\
          pkg|lib|library|dependency|tag|chapter|section|abschnitt|kapitel|ziffer|oid|assembly|sdk|runtime|\
-         kernel|plugin|extension|ios|android|chrome|chromium|firefox|jdk|jre|framework|update*|patch|downgrade*|rev|revision|installed|install|requires",
+         kernel|plugin|extension|ios|android|chrome|chromium|firefox|jdk|jre|framework|update*|patch|downgrade*|rev|revision|installed|install|requires|replaces|fips",
     ),
     (
         IP,

@@ -30,6 +30,7 @@ pub(super) fn email_at(window: &ScanWindow<'_>, at: usize) -> Option<Range<usize
         return None;
     }
     let is_none = reserved::is_example_domain(domain.rsplit(|byte| *byte == b'.'))
+        || reserved::is_of_service_account(domain)
         || is_version(domain)
         || is_scaled_image(bytes, at + 1..end)
         || is_message_id(bytes, start..end, at)

@@ -9,7 +9,7 @@ use super::phone_layout::{
     DigitGroups, has_phone_layout, is_count, is_date, is_dialled_number, is_international,
     is_planned, is_regional_mobile,
 };
-use super::{iban, mentions};
+use super::{iban, mentions, reserved};
 
 /// The most digits of an extension.
 const MAX_EXTENSION_DIGITS: usize = 6;
@@ -33,6 +33,9 @@ pub(super) fn phone_number(
         return None;
     }
     let (start, plus, opened) = number_start(bytes, candidate);
+    if reserved::is_fictional_number(digits, plus) {
+        return None;
+    }
     let whole = DigitGroups { digits, sizes, separators: candidate.separators, opened };
     if is_part(bytes, candidate) {
         // `5551234567,12` may be two cells of a table.

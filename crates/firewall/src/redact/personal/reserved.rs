@@ -1,4 +1,4 @@
-//! Addresses and domains that standards reserve. They belong to nobody and so reveal nothing about
+//! Addresses, domains and telephone numbers that standards reserve. They belong to nobody and so reveal nothing about
 //! anybody; masking one would hide what a reader needs, such as that a server listens on loopback
 //! or that a text is an example.
 
@@ -67,6 +67,26 @@ fn is_permanent_multicast(address: Ipv6Addr) -> bool {
     permanent && !solicited
 }
 
+/// True for a number of North America that is kept for fiction: 555-0100 to 555-0199 of any area, and
+/// every number of the area 555, which no region has, behind the 1 of the continent.
+pub(super) fn is_fictional_number(digits: &[u8], has_plus: bool) -> bool {
+    match (digits, has_plus) {
+        ([b'1', b'5', b'5', b'5', rest @ ..], _) if rest.len() == 7 => true,
+        ([b'1', b'2'..=b'9', _, _, local @ ..], _) | ([b'2'..=b'9', _, _, local @ ..], false)
+            if local.len() == 7 =>
+        {
+            local.starts_with(b"55501")
+        }
+        (local, false) => local.len() == 7 && local.starts_with(b"55501"),
+        _ => false,
+    }
+}
+
+/// True for the domain of accounts of services at Google, which name a program and not a person.
+pub(super) fn is_of_service_account(domain: &[u8]) -> bool {
+    domain.ends_with(b".iam.gserviceaccount.com")
+}
+
 /// True for an example domain, given its labels from last to first: a reserved top-level domain, or
 /// `example.com` and its siblings themselves. Subdomains of `example.com` do not count, because
 /// many systems use them for test users who stand for real ones.
@@ -90,6 +110,28 @@ mod tests {
         }
         for other in ["255.0.255.0", "0.0.255.0", "10.0.0.255", "3.255.255.255", "192.168.0.0"] {
             assert!(!is_mask(other.parse().unwrap()), "{other}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_fiction_have_their_exchange_or_their_area() {
+        for (number, has_plus) in [
+            ("5550142", false),
+            ("2125550117", false),
+            ("12125550117", true),
+            ("15552229999", true),
+        ] {
+            assert!(is_fictional_number(number.as_bytes(), has_plus), "{number}");
+        }
+        for (number, has_plus) in [
+            ("5551142", false),
+            ("2125551117", false),
+            ("0305550117", false),
+            ("5552187740", false),
+            ("4755550117", true),
+            ("122125550117", true),
+        ] {
+            assert!(!is_fictional_number(number.as_bytes(), has_plus), "{number}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Lines that a command reads which sets passwords: `chpasswd`, `newusers`.
 
-use super::assigned_value;
+use super::credential_value;
 use super::secret_name::SecretKind;
 use super::{PASSWORD_RULE, ScanHit, slice};
 use crate::redact::scan_window::ScanWindow;
@@ -37,7 +37,7 @@ pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
                 let range = from + password.start..from + password.end;
                 let value = slice(bytes, range.clone());
                 let is_secret = std::str::from_utf8(value)
-                    .is_ok_and(|text| assigned_value::is_secret_text(text, SecretKind::Password));
+                    .is_ok_and(|text| credential_value::is_secret_text(text, SecretKind::Password));
                 if is_secret && !window.covered.covers(&range) {
                     hits.push(ScanHit { range, rule: PASSWORD_RULE });
                 }

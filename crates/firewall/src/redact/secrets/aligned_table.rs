@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use super::assigned_value::{self, AssignedValue};
+use super::assigned_value::AssignedValue;
+use super::credential_value;
 use super::secret_name::{self, SecretKind};
 use super::slice;
 
@@ -123,5 +124,5 @@ fn is_secret(bytes: &[u8], first: &[u8], cell: &Range<usize>, content: ColumnCon
         requires_token: true,
         fills_line: false,
     };
-    !slice(bytes, cell.clone()).contains(&b' ') && assigned_value::is_secret(bytes, &value, kind)
+    !slice(bytes, cell.clone()).contains(&b' ') && credential_value::is_secret(bytes, &value, kind)
 }

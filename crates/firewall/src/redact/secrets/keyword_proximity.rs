@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::assigned_value;
 use super::assignment;
+use super::credential_value;
 use super::keywords::{self, Keyword, KeywordContext, Link};
 use super::secret_name;
 use super::token_form;
@@ -77,19 +77,18 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
     if !is_one_token(text, &shape)
         || vendor_id::is_vendor_id(raw)
         || is_of_words(raw)
-        || is_constant(raw)
-        || is_of_release(raw)
-        || assigned_value::is_memory_address(raw)
-        || assigned_value::is_digest_name(raw)
-        || assigned_value::is_of_badge(bytes, token.start)
+        || credential_value::is_memory_address(raw)
+        || credential_value::is_digest_name(raw)
+        || credential_value::is_of_badge(bytes, token.start)
         || token_stats::ends_in_words(raw)
-        || assigned_value::is_ciphertext(text)
+        || credential_value::is_ciphertext(text)
         || is_host_key(bytes, &run)
+        || is_line_of_block(bytes, &run)
     {
         return;
     }
     let Some(near) = keywords::keyword_before(bytes, token.start, SEARCH_BYTES) else { return };
-    if shape.is_hex && assigned_value::is_in_list_of_checksums(bytes, token.start) {
+    if shape.is_hex && credential_value::is_in_list_of_checksums(bytes, token.start) {
         return;
     }
     if let Some(rule) = matching_rule(bytes, token.start, &shape, uuid, &near)
@@ -121,25 +120,6 @@ fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// True for a name in capitals: `D2D_MATRIX_4X4_F`.
-fn is_constant(raw: &[u8]) -> bool {
-    const MAX_PART: usize = 10;
-    let is_part = |part: &[u8]| {
-        part.len() <= MAX_PART && part.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
-    };
-    raw.split(|b| *b == b'_').all(is_part) && raw.iter().filter(|b| **b == b'_').count() >= 2
-}
-
-/// True for a name with the version of an interface: `vision_v1p1beta1`.
-fn is_of_release(raw: &[u8]) -> bool {
-    [&b"beta"[..], b"alpha"].iter().any(|stage| {
-        memchr::memmem::find_iter(raw, stage).any(|at| {
-            byte_at(raw, at.wrapping_sub(1)).is_ascii_digit()
-                && byte_at(raw, at + stage.len()).is_ascii_digit()
-        })
-    })
-}
-
 /// True for a name of words, whose digits and capitals look random otherwise: `OAuth2SessionT`,
 /// `V1beta1CustomResource`. At least three of four letters are in words, of which one has six.
 fn is_of_words(raw: &[u8]) -> bool {
@@ -162,17 +142,7 @@ fn is_one_token(text: &str, shape: &TokenStats) -> bool {
     let base64 = shape.irregular_capitals >= 2 && shape.letter_digit_transitions >= 4;
     let dotted = text.split('.').any(|part| part.len() >= 14) || !text.contains('.');
     let dated = text.get(4..5) == Some("-") && text.get(7..8) == Some("-") && shape.letters <= 3;
-    (base64 || !text.contains('/')) && dotted && !dated && not_a_path(text) && !is_collation(text)
-}
-
-/// The name of a character set and an order of it: `utf8mb4_unicode_ci`, `latin1_bin`.
-fn is_collation(text: &str) -> bool {
-    const SETS: [&str; 12] = [
-        "ascii", "big5", "cp", "euc", "gb", "koi8", "latin", "sjis", "tis620", "ucs2", "utf16",
-        "utf8",
-    ];
-    let is_set = SETS.iter().any(|set| text.starts_with(set));
-    is_set && ["_ci", "_cs", "_bin", "_ks"].iter().any(|order| text.ends_with(order))
+    (base64 || !text.contains('/')) && dotted && !dated && not_a_path(text)
 }
 
 /// True for a public key as OpenSSH writes it, or the hash of a host in `known_hosts`.
@@ -182,6 +152,19 @@ fn is_host_key(bytes: &[u8], run: &Range<usize>) -> bool {
         .iter()
         .any(|head| raw.starts_with(head))
         || slice(bytes, run.start.saturating_sub(3)..run.start) == b"|1|"
+}
+
+/// True for a line of base64 with another of its length above or below it: a certificate or a file.
+fn is_line_of_block(bytes: &[u8], run: &Range<usize>) -> bool {
+    let is_line = |line: &[u8]| {
+        line.len() == run.len()
+            && line.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
+    };
+    let above = slice(bytes, run.start.saturating_sub(run.len() + 1)..run.start);
+    let below = slice(bytes, run.end..(run.end + run.len() + 1).min(bytes.len()));
+    (60..=76).contains(&run.len())
+        && (above.strip_suffix(b"\n").is_some_and(is_line)
+            || below.strip_prefix(b"\n").is_some_and(is_line))
 }
 
 /// The rule that the token matches, given its context.
@@ -213,8 +196,12 @@ fn matching_rule(
     let is_named =
         near.in_name && near.has_separator || near.in_other_name || near.is_called_a_secret;
     match near.keyword {
-        Keyword::Vendor if uuid && near.link == Link::None && !near.in_name => None,
-        Keyword::Vendor if uuid && !near.is_set_off && near.gap > 3 && !near.is_called_a_secret => {
+        Keyword::Vendor
+            if uuid
+                && !near.is_called_a_secret
+                && (near.link == Link::None && !near.in_name
+                    || !near.is_set_off && near.gap > 3) =>
+        {
             None
         }
         // A hash beside the name of a vendor, as in a list of changes.

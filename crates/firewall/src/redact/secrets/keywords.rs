@@ -77,7 +77,7 @@ pub(super) enum Link {
 
 const STRONG_WORDS: &[&str] = words![
     "token" "secret" "password" "passwd" "apikey" "api_key" "api-key" "api key" "credential"
-    "bearer" "access key" "accesskey" "access_key" "auth_key" "authkey"
+    "bearer" "master key" "signing key" "encryption key" "access key" "accesskey" "access_key" "auth_key" "authkey"
     "токен" "Токен" "密钥" "密鑰" "令牌" "トークン" "apiキー" "アクセスキー" "シークレットキー" "토큰" "api 키" "api키"
 ];
 
@@ -95,7 +95,7 @@ const REFUSAL_WORDS: &[&str] = words![
     "playlist" "playlists" "album" "track" "episode" "video" "videos" "watch" "channel" "changeset"
     "customer" "price" "product" "invoice" "order" "guild" "board" "design" "head" "pipeline"
     "document" "page" "article" "issue" "event" "card" "file" "base" "h1:"
-    "encrypted" "ciphertext"
+    "encrypted" "ciphertext" "collate" "domain-verification" "site-verification" "domain_verification"
 ];
 
 /// Names of fields that say nothing about their value.

@@ -14,9 +14,6 @@ const LEADS: [&[u8]; 11] =
     [b"", b"export", b"set", b"ENV", b"ARG", b"-", b"*", b"#", b">", b"+", b"//"];
 /// How far behind a sign a name is looked for, in bytes.
 const MAX_NAME_BYTES: usize = 32;
-/// The fewest words of a value with blanks, and the longest such value in bytes.
-const MIN_PHRASE_WORDS: usize = 4;
-const MAX_PHRASE_BYTES: usize = 96;
 /// The most words of a block of YAML that is a password; a longer one describes something.
 const MAX_BLOCK_WORDS: usize = 6;
 
@@ -45,12 +42,6 @@ pub(super) fn line_value_end(bytes: &[u8], value: &AssignedValue) -> usize {
     let run = slice(run, 0..blank);
     let stop = stop_in_line(run);
     let stop = stop - slice(run, 0..stop).iter().rev().take_while(|b| **b == b'.').count();
-    if value.separator == b'=' && value.is_adjacent && stop == run.len() {
-        let line = slice(bytes, start..(start + MAX_PHRASE_BYTES).min(bytes.len()));
-        if let Some(phrase) = phrase_len(line) {
-            return start + phrase;
-        }
-    }
     let Ok(text) = std::str::from_utf8(slice(run, 0..stop)) else { return end };
     let tail = slice(run, (end - start).min(stop)..stop);
     let is_mixed =
@@ -107,19 +98,6 @@ fn begins_with_name(text: &[u8]) -> bool {
     let is_named = |b: &&u8| b.is_ascii_alphanumeric() || b"_.-".contains(b);
     let len = head.iter().take_while(is_named).count();
     len > 0 && b"=:".contains(&byte_at(head, len))
-}
-
-/// The length of words with blanks between that are a value together: `Blue7 whale 44 song`.
-fn phrase_len(line: &[u8]) -> Option<usize> {
-    let end = line.iter().position(|b| matches!(b, b'\r' | b'\n')).unwrap_or(line.len());
-    let text = std::str::from_utf8(slice(line, 0..end)).ok()?.trim_end();
-    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric());
-    let is_phrase = end < MAX_PHRASE_BYTES
-        && text.split(' ').count() >= MIN_PHRASE_WORDS
-        && text.split(' ').all(is_word)
-        && text.bytes().any(|b| b.is_ascii_digit())
-        && !has_scrambled_word(text);
-    is_phrase.then_some(text.len())
 }
 
 /// True for a call, an index or a literal of program text: `hash(x)`, `data[0]`, `sha256(`. False
@@ -263,23 +241,6 @@ mod tests {
         ] {
             assert_eq!(is_assignment(text.as_bytes()), assigns, "{text:?}");
         }
-    }
-
-    #[test]
-    fn a_value_of_four_words_and_a_number_fills_its_line() {
-        for (text, value) in [
-            ("Blue7 whale 44 song", "Blue7 whale 44 song"),
-            ("Blue7 whale 44 song \r\nx", "Blue7 whale 44 song"),
-            ("Blue7 whale song", "Blue7"),
-            ("Bluex whale song day", "Bluex"),
-            ("Blue7 whale 44 -song", "Blue7"),
-            ("Blue7 whale  44 song", "Blue7"),
-            ("Bl7ue whale 44 song", "Bl7ue"),
-        ] {
-            assert_eq!(line_value(text, 5), value, "{text:?}");
-        }
-        let long = |len: usize| line_value(&format!("B1 a b {}", "c".repeat(len - 7)), 2).len();
-        assert_eq!((long(95), long(96)), (95, 2));
     }
 
     #[test]

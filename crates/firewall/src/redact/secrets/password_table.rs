@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use super::assigned_value::{self, AssignedValue};
+use super::assigned_value::AssignedValue;
+use super::credential_value;
 use super::secret_name::{self, SecretKind};
 use super::{PASSWORD_RULE, SECRET_RULE, ScanHit, byte_at, slice};
 use crate::redact::work_meter;
@@ -225,7 +226,7 @@ fn secret_in_cell(
         fills_line: false,
     };
     let rule = if kind == SecretKind::Password { PASSWORD_RULE } else { SECRET_RULE };
-    (!spaced && assigned_value::is_secret(bytes, &value, kind))
+    (!spaced && credential_value::is_secret(bytes, &value, kind))
         .then_some(ScanHit { range: value.range, rule })
 }
 

@@ -1,11 +1,12 @@
 //! Classifies a name by the kind of secret that it announces.
 
-use std::sync::LazyLock;
-
 use super::folded_name;
+use super::name_words::{
+    ATTRIBUTE_WORDS, AUTH, KEY, KEY_QUALIFIERS, NAME_WORDS, PASS, PASSWORD,
+    PASSWORD_QUALIFIER_WORDS, PUBLIC, PUBLIC_PHRASE_WORDS, QUALIFIER, SECRET, WEAK,
+};
 use super::slice;
-use crate::redact::validators::words;
-use crate::redact::word_ending_trie::{WordEndingTrie, WordFlags};
+use crate::redact::word_ending_trie::WordFlags;
 
 /// The kind of secret that a name announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,84 +20,6 @@ pub(crate) enum SecretKind {
     /// `key`, `auth`: the value must look random.
     Weak,
 }
-
-/// Endings of the last word of a name.
-pub(crate) const PASSWORD_ENDINGS: &[&str] = words![
-    "password" "passwd" "passphrase" "passcode" "pwd" "passwort" "kennwort" "contrasena" "senha"
-    "motdepasse" "wachtwoord" "parola" "haslo" "pswd" "passw" "losenord" "adgangskode" "passord"
-    "kenncode" "storepass" "keypass" "salasana" "heslo" "jelszo" "sifre" "palavrapasse"
-];
-
-const SECRET_ENDINGS: &[&str] = words![
-    "token" "secret" "apikey" "accesskey" "secretkey" "privatekey" "authkey" "signingkey"
-    "masterkey" "encryptionkey" "licensekey" "appkey" "subscriptionkey" "sharedkey" "accountkey"
-    "deploykey" "sessionkey" "clientkey" "serverkey" "consumerkey" "userkey" "writekey"
-    "sharedaccesskey" "bearer" "jwt" "credential" "credentials"
-];
-
-const PASS_WORDS: &[&str] = words![
-    "pass" "pw" "psw" "mdp" "psk" "presharedkey"
-];
-
-/// Complete last words.
-const AUTH_WORDS: &[&str] = words![
-    "creds" "cred" "auth" "pat" "totp"
-];
-
-const WEAK_WORDS: &[&str] = words![
-    "secrets" "key" "api" "login" "access" "license" "licence" "cookie" "salt" "keys" "session" "sid"
-    "hmac"
-];
-
-/// Words for a key, in some languages; a name ends with one of them.
-const KEY_WORDS: &[&str] = words![
-    "key" "schlussel" "sleutel" "nyckel" "nogle" "klucz" "kulcs" "avain" "anahtari"
-];
-
-/// Words before `key` that make it a strong name: `api_key`, `access-key`.
-const KEY_QUALIFIERS: &[&str] = words![
-    "api" "access" "secret" "private" "auth" "signing" "master" "encryption" "license" "app"
-    "application" "subscription" "shared" "account" "deploy" "session" "client" "server"
-    "consumer" "user" "write" "admin" "service" "security" "authentication" "storage" "functions"
-    "integration" "rest" "live" "prod" "production" "sandbox" "test"
-];
-
-/// Words that mark a key or token as public.
-const PUBLIC_WORDS: &[&str] = words![
-    "public" "pub" "csrf" "xsrf" "foreign" "primary" "partition" "sort" "cache" "next" "prev"
-    "previous" "page" "continuation" "cursor" "idempotency" "routing" "bucket" "object" "schema"
-    "sequence" "translation" "i18n" "group" "index" "row" "field" "column" "event" "map" "hot"
-    "keyboard" "resume" "sync" "dedupe" "natural" "surrogate" "composite" "unique" "authenticity"
-    "lookup" "lock" "change" "host" "verification" "max" "min" "num" "per" "total" "restore" "publishable" "hashed"
-    "site" "sitekey" "websocket"
-];
-
-/// Words for a public key that also precede it in a sentence: `cache key: x`.
-const PUBLIC_PHRASE_WORDS: &[&str] = words![
-    "public" "foreign" "primary" "partition" "sort" "cache" "restore" "idempotency" "routing" "object"
-    "unique" "composite" "surrogate" "lookup" "translation" "row" "shard" "dedupe" "kernel" "crashreporter"
-];
-
-/// Last words of names for an attribute of a secret, or for something unrelated.
-const ATTRIBUTE_WORDS: &[&str] = words![
-    "name" "names" "url" "uri" "file" "filename" "path" "vault" "version" "size" "length" "type"
-    "region" "host" "hostname" "port" "email" "mail" "date" "time" "count" "format" "alg"
-    "algorithm" "label" "title" "description" "prefix" "suffix" "arn" "model" "ref" "selector"
-    "hash" "checksum" "digest" "certificate" "cert" "endpoint" "issuer" "audience" "scope" "expires" "location" "bucket"
-];
-
-/// Last words of names that say which of several secrets it is: that of an environment, an age or a
-/// role.
-const QUALIFIER_WORDS: &[&str] = words![
-    "prod" "production" "preprod" "staging" "stage" "stg" "dev" "devel" "development" "test" "qa"
-    "uat" "sandbox" "old" "new" "current" "previous" "prev" "backup" "bak" "ro" "rw" "readonly"
-    "primary" "secondary" "replica" "value" "string"
-];
-
-/// The same for passwords: words that, after a word for a token, are about texts and models.
-const PASSWORD_QUALIFIER_WORDS: &[&str] = words![
-    "text" "plain" "plaintext" "raw" "base"
-];
 
 /// Splits the last word off a name. Words end at punctuation and before a capital in `camelCase`.
 pub(super) fn split_last_word(name: &[u8]) -> (&[u8], &[u8]) {
@@ -117,34 +40,6 @@ pub(super) fn split_last_word(name: &[u8]) -> (&[u8], &[u8]) {
 fn is_in_list(word: &[u8], list: &[&str]) -> bool {
     list.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word))
 }
-
-/// What the last word of a name means, as flags.
-static NAME_WORDS: LazyLock<WordEndingTrie> = LazyLock::new(|| {
-    let mut lexicon = WordEndingTrie::default();
-    for (words, meaning) in [
-        (PASSWORD_ENDINGS, PASSWORD),
-        (SECRET_ENDINGS, SECRET),
-        (PASS_WORDS, PASS),
-        (AUTH_WORDS, AUTH),
-        (WEAK_WORDS, WEAK),
-        (PUBLIC_WORDS, PUBLIC),
-        (KEY_WORDS, KEY),
-        (QUALIFIER_WORDS, QUALIFIER),
-        (PASSWORD_QUALIFIER_WORDS, QUALIFIER),
-    ] {
-        words.iter().for_each(|word| lexicon.add(word, meaning));
-    }
-    lexicon
-});
-
-const PASSWORD: u8 = 1;
-const SECRET: u8 = 2;
-const PASS: u8 = 4;
-const AUTH: u8 = 8;
-const WEAK: u8 = 16;
-const PUBLIC: u8 = 32;
-const KEY: u8 = 64;
-const QUALIFIER: u8 = 128;
 
 /// The kind of secret that a name announces; `None` if it announces none.
 pub(crate) fn secret_kind(name: &[u8]) -> Option<SecretKind> {
@@ -175,17 +70,6 @@ pub(crate) fn ends_with_password(name: &[u8]) -> bool {
 /// True for a word that says which of several secrets a name is about.
 pub(crate) fn is_qualifier(word: &[u8]) -> bool {
     NAME_WORDS.lookup(word).of_word & QUALIFIER != 0 && !is_in_list(word, PASSWORD_QUALIFIER_WORDS)
-}
-
-/// True for a word for a password in place of a value: `"password": "Mot de passe"`.
-pub(super) fn is_password_label(value: &[u8]) -> bool {
-    if folded_name::ends_with_password_word(value) {
-        return true;
-    }
-    let folded = folded_name::FoldedName::fold(value);
-    let letters: Vec<u8> =
-        folded.as_bytes().iter().copied().filter(u8::is_ascii_alphabetic).collect();
-    letters.len() > 3 && NAME_WORDS.lookup(&letters).of_word & PASSWORD != 0
 }
 
 /// What the heading of a column says that it holds: passwords, or tokens, which a weak name such as

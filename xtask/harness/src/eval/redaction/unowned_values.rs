@@ -1,5 +1,5 @@
-//! Recognises labelled values that belong to nobody: documentation addresses, example domains,
-//! published test card numbers. A redactor leaves them visible, so they count neither way and are
+//! Recognises labelled values that belong to nobody: documentation addresses, example domains, accounts
+//! of services, published test card numbers, telephone numbers of fiction. A redactor leaves them visible, so they count neither way and are
 //! reported separately. This is written independently of the code that it measures.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,7 +13,10 @@ const TEST_CARD_NUMBERS: [&str; 9] = [
 /// Whether a labelled value of this kind belongs to nobody.
 pub fn is_unowned(kind: &str, value: &str) -> bool {
     match kind {
-        "EMAIL" => value.rsplit_once('@').is_some_and(|(_, domain)| is_example(domain)),
+        "EMAIL" => value.rsplit_once('@').is_some_and(|(_, domain)| {
+            is_example(domain) || domain.ends_with(".iam.gserviceaccount.com")
+        }),
+        "PHONE" => is_fictional_number(value),
         "IP" => address(value).is_some_and(is_unowned_address),
         "CREDIT_CARD" => {
             let digits: String = value.chars().filter(char::is_ascii_digit).collect();
@@ -21,6 +24,16 @@ pub fn is_unowned(kind: &str, value: &str) -> bool {
         }
         _ => false,
     }
+}
+
+/// True for 555-0100 to 555-0199 of any area of North America.
+fn is_fictional_number(value: &str) -> bool {
+    let digits: String = value.chars().filter(char::is_ascii_digit).collect();
+    let national = digits.strip_prefix('1').filter(|rest| rest.len() == 10).unwrap_or(&digits);
+    let is_foreign = value.starts_with('+') && !value.starts_with("+1");
+    let area = national.len().saturating_sub(7);
+    let local = national.get(area..).unwrap_or_default();
+    !is_foreign && matches!(area, 0 | 3) && local.starts_with("55501")
 }
 
 fn is_example(domain: &str) -> bool {
@@ -70,6 +83,9 @@ mod tests {
         for (kind, unowned, owned) in [
             ("EMAIL", "a@example.net", "a@corp.example.net"),
             ("EMAIL", "a@b.test", "a@test.com"),
+            ("EMAIL", "ci@p.iam.gserviceaccount.com", "ci@gserviceaccount.com"),
+            ("PHONE", "+1 (212) 555-0117", "+1 (212) 555-1117"),
+            ("PHONE", "555-0117", "+44 20 5550 117"),
             ("IP", "::ffff:127.0.0.1", "::ffff:10.0.0.1"),
             ("IP", "64:ff9b::192.0.2.0/96", "64:ff9b::8.8.4.4"),
             ("IP", "2001:db8::/32", "2001:db9::1"),

@@ -15,6 +15,7 @@ fn an_address_has_a_name_and_a_domain() {
         ("jane(@)corp.com", "email-written-out=jane(@)corp.com"),
         ("jane@-corp.net", ""),
         ("jane@1.2.x.net", "email=jane@1.2.x.net"),
+        ("ci@p1.iam.gserviceaccount.com", ""),
         ("_jane@corp.net", "email=_jane@corp.net"),
         ("jane@corp.net-x", "email=jane@corp.net"),
         ("jane@corp.net1", ""),
