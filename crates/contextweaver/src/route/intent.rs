@@ -10,7 +10,8 @@ use super::hashing::KeyMap;
 use super::term_key::{self, TermKey};
 
 const BUILT_IN: &str = include_str!("../../assets/intents.txt");
-const EVERYDAY: &str = include_str!("../../assets/everyday.txt");
+const EVERYDAY: &str =
+    concat!(include_str!("../../assets/everyday.txt"), include_str!("../../assets/phrases.txt"));
 /// The most other words between two elements of a pattern.
 const MAX_GAP: usize = 12;
 /// The most other words between a verb and its particle: "throw the old one out".
@@ -44,6 +45,8 @@ pub(super) struct Expansion<'a> {
     pub(super) implied: &'a SynonymGroup,
     /// The position of the first word of the request that implies the group.
     pub(super) position: u16,
+    /// The number of words of the phrase that begins there.
+    pub(super) length: u16,
 }
 
 /// A table of intent rules.
@@ -184,10 +187,11 @@ impl Intents {
                     return found;
                 }
                 let start = same.iter().find(|start| rule.matches(**start, &met, self.gap));
-                if let Some(ElementMatch { from: position, .. }) = start.copied() {
+                if let Some(ElementMatch { from: position, to, .. }) = start.copied() {
                     rules += 1;
+                    let length = to - position;
                     let new = rule.implied.iter();
-                    found.extend(new.map(|implied| Expansion { implied, position }));
+                    found.extend(new.map(|implied| Expansion { implied, position, length }));
                 }
             }
         }

@@ -5,6 +5,7 @@
 
 use crate::fixed_point::{self, ONE};
 use crate::route::accumulator::{self, ScoreAccumulator};
+use crate::route::association::{Association, Associations};
 use crate::route::common_words;
 use crate::route::corrections::SpellingCorrections;
 use crate::route::index::Index;
@@ -26,14 +27,17 @@ const INTENT_WEIGHT: u64 = ONE * 7 / 10;
 const EVERYDAY_WEIGHT: u64 = ONE * 4 / 10;
 /// Factor for such a word if the everyday word is at the beginning of the request, where the verb is.
 const LEADING_WEIGHT: u64 = ONE * 6 / 10;
+/// Factor for a word that a phrase of several words stands for: less is left to interpretation.
+const PHRASE_WEIGHT: u64 = ONE * 7 / 10;
 /// How many words count as the beginning of a request.
 const LEADING_WORDS: u16 = 2;
 /// Factor for a word of the query that is common in everyday requests.
 pub(super) const COMMON_WORD_WEIGHT: u64 = ONE / 2;
 /// Factor for a word that an intent rule implies, in the vector of the request.
 const INTENT_SEMANTIC_WEIGHT: u64 = ONE * 7 / 10;
-/// Factor for a word that an everyday word stands for, in the vector of the request.
-const EVERYDAY_SEMANTIC_WEIGHT: u64 = ONE * 3 / 10;
+/// Factor for a word that is associated with a word of the query that no item has, times the strength of
+/// the association.
+const ASSOCIATION_WEIGHT: u64 = ONE * 8 / 10;
 /// Above this number of words, the weight of expansions falls with the length of a request.
 const SHORT_QUERY: u64 = 8;
 /// Factor for an item with an argument of a type that the request contains.
@@ -134,7 +138,9 @@ impl<'a> QueryScorer<'a> {
             asked.intent_expansions.iter().filter_map(|words| self.intent_term(asked, words));
         let everyday =
             asked.everyday_expansions.iter().filter_map(|words| self.everyday_term(asked, words));
-        let mut all: Vec<_> = implied.chain(everyday).collect();
+        let associated =
+            asked.unigrams.iter().filter_map(|(key, _)| self.association_term(asked, *key));
+        let mut all: Vec<_> = implied.chain(everyday).chain(associated).collect();
         all.sort_by_key(|(seen, _)| *seen);
         let mut room = MAX_EXPANSION_POSTINGS;
         let fits = move |(seen, source)| {
@@ -167,8 +173,11 @@ impl<'a> QueryScorer<'a> {
         let keys = &expansion.implied.keys;
         let own = keys.iter().find(|key| asked.has(**key));
         let own = own.map(|key| self.index.unigrams(*key)).unwrap_or_default();
-        let share =
-            if expansion.position < LEADING_WORDS { LEADING_WEIGHT } else { EVERYDAY_WEIGHT };
+        let share = match expansion {
+            Expansion { length: 2.., .. } => PHRASE_WEIGHT,
+            Expansion { position: ..LEADING_WORDS, .. } => LEADING_WEIGHT,
+            _ => EVERYDAY_WEIGHT,
+        };
         self.expansion_term(asked, keys, share, own)
     }
 
@@ -180,9 +189,7 @@ impl<'a> QueryScorer<'a> {
         share: u64,
         own: PostingsList<'a>,
     ) -> Option<(u64, QueryTerm<'a>)> {
-        // The more a request says, the less depends on interpretation.
-        let factor =
-            fixed_point::ratio(share * SHORT_QUERY, ONE * asked.word_count.max(SHORT_QUERY));
+        let factor = expansion_factor(asked, share);
         let mut all = 0;
         let scorer = |key: &TermKey| {
             let list = self.index.unigrams(*key);
@@ -196,16 +203,35 @@ impl<'a> QueryScorer<'a> {
         (!others.is_empty()).then_some((all, QueryTerm::Synonyms { own, others }))
     }
 
+    /// The addend for the best of the words that are associated with a word of the query, with the number
+    /// of postings; `None` if a visible item has the word, or a rule or a phrase says what it means.
+    fn association_term(self, asked: &QueryTerms, key: TermKey) -> Option<(u64, QueryTerm<'a>)> {
+        if asked.is_explained(key) || self.has_visible_item(key) {
+            return None;
+        }
+        let common = if common_words::contains(key) { COMMON_WORD_WEIGHT } else { ONE };
+        let share = fixed_point::mul(ASSOCIATION_WEIGHT, common);
+        let factor = expansion_factor(asked, share);
+        let mut all = 0;
+        let associated = Associations::built_in().of_stem(key).iter();
+        let scorer = |association: &Association| {
+            let list = self.index.unigrams(association.key);
+            let seen = self.selection.count_visible(list);
+            all += seen;
+            let factor = fixed_point::mul(factor, association.strength);
+            Some(TermScorer { postings: list, weight: self.term_weight(seen, 1, factor) })
+                .filter(|scorer| scorer.weight > 0)
+        };
+        let others: Vec<_> =
+            associated.filter(|found| !asked.has(found.key)).filter_map(scorer).collect();
+        let own = PostingsList::default();
+        (!others.is_empty()).then_some((all, QueryTerm::Synonyms { own, others }))
+    }
+
     /// The words that a request implies, with their weights in its vector.
     pub(super) fn implied_words(self, asked: &QueryTerms) -> impl Iterator<Item = (&str, u64)> {
-        let factor = |share| {
-            fixed_point::ratio(share * SHORT_QUERY, ONE * asked.word_count.max(SHORT_QUERY))
-        };
-        let (implied, everyday) =
-            (factor(INTENT_SEMANTIC_WEIGHT), factor(EVERYDAY_SEMANTIC_WEIGHT));
-        let implied = asked.intent_expansions.iter().map(move |expansion| (expansion, implied));
-        let everyday = asked.everyday_expansions.iter().map(move |expansion| (expansion, everyday));
-        implied.chain(everyday).flat_map(move |(expansion, factor)| {
+        let factor = expansion_factor(asked, INTENT_SEMANTIC_WEIGHT);
+        asked.intent_expansions.iter().flat_map(move |expansion| {
             let list = expansion.implied;
             let words = list.words.iter().zip(&list.keys);
             let share = factor / (list.words.len() as u64).max(1);
@@ -313,6 +339,11 @@ impl<'a> QueryScorer<'a> {
         let repeated = ONE + fixed_point::ln(count, 1);
         fixed_point::mul(fixed_point::mul(self.idf_of_count(seen), repeated), factor).max(1)
     }
+}
+
+/// The factor of an expansion: the more a request says, the less depends on interpretation.
+fn expansion_factor(asked: &QueryTerms, share: u64) -> u64 {
+    fixed_point::ratio(share * SHORT_QUERY, ONE * asked.word_count.max(SHORT_QUERY))
 }
 
 /// Collects visible documents. If all items are visible it does not filter, so deleted documents are
