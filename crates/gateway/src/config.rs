@@ -62,7 +62,7 @@ pub use definition::{json_schema, reference};
 pub use error::ConfigErrors;
 pub(crate) use error::file_finding;
 pub use http::{HttpSettings, ListenAddressError, TlsFiles, listen_address};
-pub(crate) use load::load_with_variables;
+pub(crate) use load::{load_text, load_text_with};
 pub use load::{
     SignatureChecks, check, guess_store_path, load, load_policy, load_store_path, load_with,
 };

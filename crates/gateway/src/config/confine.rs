@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use weaver_drivers::confine::{
@@ -18,11 +19,10 @@ use super::{
 };
 #[cfg(unix)]
 use crate::daemon_address;
+use crate::private_file::{self, STATE_FOLDER};
 
 pub(super) const NETWORKS: [(&str, NetworkAccess); 2] =
     [("host", NetworkAccess::Host), ("none", NetworkAccess::None)];
-/// The name of the gateway's state folder.
-const STATE_FOLDER_NAME: &str = ".weaver";
 const MB: u64 = 1024 * 1024;
 /// Suffixes of the files that belong to the ledger.
 const LEDGER_SUFFIXES: [&str; 10] = [
@@ -141,6 +141,23 @@ impl Config {
         Confinement { sibling_access, ..self.confinement(section) }
     }
 
+    /// The folder next to the configuration that servers are denied with all that is ever made in it.
+    /// Commands write there what only becomes a part of the state later.
+    #[must_use]
+    pub fn private_folder(&self) -> PathBuf {
+        self.base().join(STATE_FOLDER)
+    }
+
+    /// Makes [`Self::private_folder`] for this user alone, unless there is one.
+    ///
+    /// # Errors
+    /// Those of the system, and if something else has its name.
+    pub fn make_private_folder(&self) -> io::Result<PathBuf> {
+        let folder = self.private_folder();
+        private_file::create_own_folder(&folder)?;
+        Ok(folder)
+    }
+
     /// The file of durable memory: as configured, or next to the ledger.
     #[must_use]
     pub fn memory_file(&self) -> PathBuf {
@@ -157,6 +174,7 @@ impl Config {
     pub fn state_paths(&self) -> BTreeSet<PathBuf> {
         let mut state =
             BTreeSet::from([self.file.clone(), self.inbox.clone(), self.documents_folder.clone()]);
+        state.insert(self.private_folder());
         state.extend(self.servers_file.clone());
         state.extend(self.environment_file.clone());
         state.extend(self.http.iter().filter_map(|http| Some(http.tls.as_ref()?.key.clone())));
@@ -245,7 +263,7 @@ impl Config {
 fn enclosing_state_folder(path: &Path) -> Option<PathBuf> {
     let mut above = path.ancestors().skip(1);
     above
-        .find(|folder| folder.file_name().is_some_and(|name| name == STATE_FOLDER_NAME))
+        .find(|folder| folder.file_name().is_some_and(|name| name == STATE_FOLDER))
         .map(Path::to_path_buf)
 }
 
