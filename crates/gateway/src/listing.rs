@@ -90,9 +90,7 @@ pub fn list_all(
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let timeout = timeout.unwrap_or(LIST_TIMEOUT);
-    // A folder is denied to a server with all that is made in it later only if it is there. Where it
-    // cannot be made, nobody else can make it either.
-    let _ = config.make_private_folder();
+    config.make_server_folders();
     // Only for what is declared to the servers, so the signatures do not matter.
     let now = SystemClock::default().now();
     let policy = config::load_policy(config, SignatureChecks::Skipped, now).ok();

@@ -437,9 +437,8 @@ fn swap_temporary_files(folder: &std::path::Path) {
             let name = entry.file_name();
             if name.to_string_lossy().starts_with("weaver.toml.") {
                 let own = folder.join("own");
-                let _ = std::fs::write(&own, "planted").and_then(|()| {
-                    std::fs::rename(&own, entry.path())
-                });
+                let _ = std::fs::write(&own, "planted")
+                    .and_then(|()| std::fs::rename(&own, entry.path()));
             }
         }
     }

@@ -78,7 +78,6 @@ mod rug_pulls;
 mod serve;
 mod server_changes;
 mod starting;
-#[cfg(target_os = "linux")]
 mod state_folder;
 mod support;
 mod telemetry;

@@ -218,7 +218,10 @@ fn an_edited_policy_is_looked_at_and_signed() {
     let editor = "sed -i 's/the agent may read/the agent can read/'";
     let run = signing(&home, "another passphrase", editor, "policy edit --yes");
     assert!(run.code == 6 && run.err.contains("your text is kept in"), "{run:?}");
-    assert!(home.read(".config/weaver/.weaver/drafts/policy-draft-2.toml").contains("the agent can read"));
+    assert!(
+        home.read(".config/weaver/.weaver/drafts/policy-draft-2.toml")
+            .contains("the agent can read")
+    );
     assert!(home.read(".config/weaver/.weaver/drafts/policy-draft.toml").contains("alow"));
     let nothing = signing(&home, &passphrase, "true", "policy edit --yes");
     assert!(nothing.code == 0 && nothing.err.contains("nothing was changed"), "{nothing:?}");

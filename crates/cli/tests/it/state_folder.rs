@@ -85,3 +85,66 @@ fn edit(folder: &Folder) -> crate::support::Run {
     command.env("EDITOR", format!("/bin/sh {}", folder.arg("editor"))).env_remove("VISUAL");
     crate::support::Run::new(command.stdin(std::process::Stdio::null()).output().unwrap())
 }
+
+/// What a server makes in a folder of the gateway, and where it works.
+fn made_in(settings: &str) -> (Folder, String, String) {
+    let folder = folder(&[("s", "prying"), ("c", "counting")], settings, "");
+    folder.write("files/own.txt", "something");
+    let mut client = Client::open(&folder);
+    let (is_error, body) = client.execute("c.count", json!({}));
+    assert!(!is_error, "{body}");
+    let works = shown(&body).to_owned();
+    let made = said(&mut client, "put", &folder.arg("files/made"));
+    client.finish();
+    (folder, works, made)
+}
+
+#[test]
+fn with_a_work_folder_outside_the_folder_of_the_configuration_is_the_gateways_alone() {
+    let check = folder(&[("s", "prying")], "", "").check(&["--json"]).json();
+    if check["confinement"]["s"]["landlock"] == 0 {
+        return;
+    }
+    // Without one, a server reaches what is next to the state.
+    let (folder, _, made) = made_in("");
+    assert_eq!(made, "written");
+    assert!(folder.path("files/made").exists());
+    let work = tempfile::tempdir().unwrap();
+    let work = work.path().canonicalize().unwrap().join("made/work");
+    let settings = format!("[gateway]\nwork_folder = {:?}\n", work.to_str().unwrap());
+    let (folder, works, made) = made_in(&settings);
+    assert_eq!(works, format!("call 1 in {}", work.display()));
+    assert_eq!(mode(&work) & 0o777, 0o700);
+    assert!(made.contains("refused"), "{made}");
+    assert!(!folder.path("files/made").exists());
+    let base = folder.path("").canonicalize().unwrap();
+    let check = folder.check(&["--json"]).json();
+    let denied = check["denied"].to_string();
+    assert!(denied.contains(base.to_str().unwrap().trim_end_matches('/')), "{denied}");
+}
+
+#[test]
+fn what_a_server_needs_in_the_folder_that_it_is_denied_is_refused() {
+    let work = tempfile::tempdir().unwrap();
+    let settings = format!("[gateway]\nwork_folder = {:?}\n", work.path().to_str().unwrap());
+    for (server, codes) in [
+        ("command = \"./server\"", &["config.work_folder"][..]),
+        ("command = \"python3\"\nargs = [\"FOLDER/editor\"]", &["config.work_folder"]),
+        ("command = \"python3\"\ncwd = \"files\"", &["config.work_folder"]),
+        ("command = \"python3\"\nconfine = { read = [\"files\"] }", &["config.work_folder"]),
+        ("command = \"python3\"\nargs = [\"-c\", \"pass\"]", &[]),
+    ] {
+        let folder = folder(&[], &settings, "");
+        folder.write("editor", "");
+        let server = server.replace("FOLDER", &folder.arg(""));
+        folder.append("weaver.toml", &format!("\n[mcpServers.one]\n{server}\n"));
+        let run = folder.check(&["--json"]);
+        let found = if codes.is_empty() { Vec::new() } else { run.finding_codes() };
+        assert_eq!(found, codes, "{server}: {run:?}");
+        assert_eq!(run.code == 0, codes.is_empty(), "{run:?}");
+    }
+    for path in ["\"../work\"", "\"\""] {
+        let folder = folder(&[("s", "good")], &format!("[gateway]\nwork_folder = {path}\n"), "");
+        assert_eq!(folder.check(&["--json"]).finding_codes(), ["config.path"], "{path}");
+    }
+}

@@ -52,11 +52,8 @@ mod system {
             name: &OsStr,
             permissions: FilePermissions,
         ) -> io::Result<File> {
-            let flags = OFlags::WRONLY
-                | OFlags::CREATE
-                | OFlags::EXCL
-                | OFlags::NOFOLLOW
-                | OFlags::CLOEXEC;
+            let flags =
+                OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let mode = match permissions {
                 FilePermissions::OwnerOnly => Mode::RUSR | Mode::WUSR,
                 FilePermissions::Default => Mode::from_raw_mode(0o666),
@@ -159,7 +156,11 @@ mod system {
         }
 
         /// This system confines no servers, and its files have no number to compare.
-        pub(in super::super) fn compare(&self, _name: &OsStr, _file: &File) -> io::Result<SameFile> {
+        pub(in super::super) fn compare(
+            &self,
+            _name: &OsStr,
+            _file: &File,
+        ) -> io::Result<SameFile> {
             Ok(SameFile::Yes)
         }
 

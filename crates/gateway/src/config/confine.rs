@@ -16,6 +16,7 @@ use super::expansion::{ExpansionContext, expand_nonempty};
 use super::node::Node;
 use super::{
     CheckpointTarget, Config, SecretSource, ToolImplementation, TransportSettings, memory,
+    work_folder,
 };
 #[cfg(unix)]
 use crate::daemon_address;
@@ -124,7 +125,11 @@ impl Config {
     /// folders above the state stay closed.
     #[must_use]
     pub fn server_confinement(&self, section: Option<&Confinement>) -> Confinement {
-        let is_own_state = |path: &Path| enclosing_state_folder(path).is_some();
+        let denied = self.denied_folder();
+        let is_own_state = |path: &Path| {
+            let is_denied = |denied: &PathBuf| work_folder::is_inside(path, denied);
+            enclosing_state_folder(path).is_some() || denied.as_ref().is_some_and(is_denied)
+        };
         // The last signed checkpoint is recorded next to the log's key.
         let signing = self.log.signing.iter();
         let mut written = signing.flat_map(|signing| {
@@ -146,6 +151,14 @@ impl Config {
     #[must_use]
     pub fn private_folder(&self) -> PathBuf {
         self.base().join(STATE_FOLDER)
+    }
+
+    /// Makes the folders that must be there before a server starts, for this user alone: the private
+    /// one, since a folder is denied with all that is made in it later only if it is there, and the
+    /// work folder. One that cannot be made is left to whoever needs it: others cannot make it either.
+    pub(crate) fn make_server_folders(&self) {
+        let _ = self.make_private_folder();
+        let _ = self.work_folder.as_deref().map(private_file::create_folders);
     }
 
     /// Makes [`Self::private_folder`] for this user alone, unless there is one.
@@ -175,6 +188,7 @@ impl Config {
         let mut state =
             BTreeSet::from([self.file.clone(), self.inbox.clone(), self.documents_folder.clone()]);
         state.insert(self.private_folder());
+        state.extend(self.denied_folder());
         state.extend(self.servers_file.clone());
         state.extend(self.environment_file.clone());
         state.extend(self.http.iter().filter_map(|http| Some(http.tls.as_ref()?.key.clone())));

@@ -13,7 +13,7 @@ use super::node::Node;
 use super::resolve::{self, ParsedFiles, ResolvedConfig};
 use super::system_lookup::SystemLookup;
 use super::{Config, DEFAULT_FILE_NAME, DocumentFinding, MAX_CONFIG_BYTES, NO_CONFIG_REMEDY};
-use super::{documents, environment_file, tree};
+use super::{documents, environment_file, tree, written_digest};
 use crate::bounded_file::{self, ReadError};
 
 /// Reads a configuration. Variables come from the process environment, and keychain references from
@@ -246,6 +246,7 @@ fn parse_text(path: &Path, text: &str) -> Result<ParsedFiles, Box<DocumentFindin
     let variables = environment.unwrap_or_default().variables;
     Ok(ParsedFiles {
         file: path.to_path_buf(),
+        file_digest: written_digest::digest(text),
         toml,
         json,
         servers_file,

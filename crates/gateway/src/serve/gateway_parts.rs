@@ -155,9 +155,7 @@ fn open_ledger(
         holder: format!("the gateway of {}", config.file.display()),
         ..OpenOptions::default()
     };
-    // Before a server is started: a folder is denied to it with all that is made in it later only if
-    // it is there. Where it cannot be made, nobody else can make it either.
-    let _ = config.make_private_folder();
+    config.make_server_folders();
     let ledger = SqliteLedger::open(&config.store_path, options)?;
     let report = ledger.open_report();
     if report.torn_bytes > 0 {

@@ -73,6 +73,7 @@ impl ServerRemoval {
     /// still there.
     pub fn apply(&self) -> Result<(), SetupError> {
         let file = &self.config.file;
+        self.config.note_replacement(&self.text).map_err(io_error("note the change of", file))?;
         replace_file(file, &self.text).map_err(io_error("write", file))?;
         if let Some(SecretsRemoval { path, text, .. }) = &self.secrets {
             replace_file(path, text).map_err(io_error("write", path))?;

@@ -251,7 +251,9 @@ impl GatewayUpdate {
             replace_file(&secrets, &text).map_err(io_error("write", &secrets))?;
         }
         let text = self.config_text(selection);
-        replace_file(&self.config.file, &text).map_err(io_error("write", &self.config.file))?;
+        let file = &self.config.file;
+        self.config.note_replacement(&text).map_err(io_error("note the change of", file))?;
+        replace_file(file, &text).map_err(io_error("write", file))?;
         config::check(&self.config.file, now).map_err(SetupError::Check).map(|_| ())
     }
 
