@@ -22,6 +22,7 @@
 mod confine;
 mod credential;
 mod definition;
+mod denied_folder;
 mod documents;
 mod environment_file;
 mod error;
@@ -185,14 +186,16 @@ impl Config {
     /// of it.
     #[must_use]
     pub fn denied_folder(&self) -> Option<PathBuf> {
-        work_folder::denied_folder(&self.base(), self.work_folder.as_deref()?)
+        denied_folder::find(&self.base(), self.work_folder.as_deref()?)
     }
 
     /// A folder in which a server may start: this one, or the work folder if servers are denied it.
     pub(crate) fn permitted_folder<'a>(&'a self, folder: &'a Path) -> &'a Path {
         let denied = self.denied_folder();
         match &self.work_folder {
-            Some(work) if denied.is_some_and(|denied| work_folder::is_inside(folder, &denied)) => {
+            Some(work)
+                if denied.is_some_and(|denied| denied_folder::is_inside(folder, &denied)) =>
+            {
                 work
             }
             _ => folder,

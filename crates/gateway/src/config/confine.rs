@@ -15,8 +15,8 @@ use weaver_policy::DocumentFinding;
 use super::expansion::{ExpansionContext, expand_nonempty};
 use super::node::Node;
 use super::{
-    CheckpointTarget, Config, SecretSource, ToolImplementation, TransportSettings, memory,
-    work_folder,
+    CheckpointTarget, Config, SecretSource, ToolImplementation, TransportSettings, denied_folder,
+    memory,
 };
 #[cfg(unix)]
 use crate::daemon_address;
@@ -127,7 +127,7 @@ impl Config {
     pub fn server_confinement(&self, section: Option<&Confinement>) -> Confinement {
         let denied = self.denied_folder();
         let is_own_state = |path: &Path| {
-            let is_denied = |denied: &PathBuf| work_folder::is_inside(path, denied);
+            let is_denied = |denied: &PathBuf| denied_folder::is_inside(path, denied);
             enclosing_state_folder(path).is_some() || denied.as_ref().is_some_and(is_denied)
         };
         // The last signed checkpoint is recorded next to the log's key.
@@ -165,7 +165,7 @@ impl Config {
     ///
     /// # Errors
     /// Those of the system, and if something else has its name.
-    pub fn make_private_folder(&self) -> io::Result<PathBuf> {
+    pub(crate) fn make_private_folder(&self) -> io::Result<PathBuf> {
         let folder = self.private_folder();
         private_file::create_own_folder(&folder)?;
         Ok(folder)

@@ -11,6 +11,7 @@ use weaver_types::signature::{PublicKey, SignatureError};
 use weaver_types::{PrincipalId, UpstreamName};
 
 use super::definition::{ROOT_TABLE, STORE};
+use super::denied_folder;
 use super::error::file_finding;
 use super::expansion::ExpansionContext;
 use super::http;
@@ -103,7 +104,7 @@ pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> Reso
     let telemetry = telemetry::read(toml.get("telemetry"), &context, &mut findings);
     let tools = tool_section::read(own_tools, &context, &mut findings);
     let work_folder = work_folder::read(setting("work_folder"), &context, &mut findings);
-    let denied = work_folder.as_ref().and_then(|work| work_folder::denied_folder(&base, work));
+    let denied = work_folder.as_ref().and_then(|work| denied_folder::find(&base, work));
     if let Some(denied) = denied {
         findings.extend(work_folder::misplaced(
             setting("work_folder"),

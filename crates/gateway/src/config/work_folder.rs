@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use weaver_drivers::confine::{Confinement, FileAccess};
 use weaver_policy::DocumentFinding;
 
+use super::denied_folder::is_inside;
 use super::expansion::{ExpansionContext, expand_nonempty};
 use super::node::Node;
 use super::server_table::ServerSections;
@@ -31,14 +32,6 @@ pub(super) fn read(
         return None;
     }
     Some(path)
-}
-
-/// The folder of `weaver.toml`, if servers have a work folder outside of it.
-pub(super) fn denied_folder(base: &Path, work_folder: &Path) -> Option<PathBuf> {
-    let base = if base.as_os_str().is_empty() { Path::new(".") } else { base };
-    let base = std::path::absolute(base).ok()?;
-    let is_outside = std::path::absolute(work_folder).is_ok_and(|work| !work.starts_with(&base));
-    is_outside.then_some(base)
 }
 
 /// A work folder that is written as if outside of the denied folder, and really leads into it.
@@ -133,11 +126,4 @@ impl Needs<'_> {
         let mut paths = paths.filter(|path| !path.to_string_lossy().contains(WORKSPACE_FOLDER));
         paths.find(|path| is_inside(path, folder)).map(Path::to_path_buf)
     }
-}
-
-/// Whether a path is in a folder, as it is written or with its links followed.
-pub(super) fn is_inside(path: &Path, folder: &Path) -> bool {
-    let as_written = std::path::absolute(path).is_ok_and(|path| path.starts_with(folder));
-    let real = || Some(path.canonicalize().ok()?.starts_with(folder.canonicalize().ok()?));
-    as_written || real().unwrap_or(false)
 }
