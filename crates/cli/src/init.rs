@@ -10,7 +10,7 @@ mod secrets;
 mod table;
 pub(super) mod update;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use weaver_gateway::config::UpstreamSettings;
@@ -22,16 +22,19 @@ use weaver_gateway::setup::{
 use weaver_types::{Clock as _, OsRandom, SystemClock, UpstreamName};
 use zeroize::Zeroizing;
 
-use super::{Exit, Failure, output};
+use super::{Exit, Failure, config_path, output};
 use answers::Answers;
 use args::Init;
 use found_servers::ProjectServers;
 use report::{GeneratedPassphrase, Report};
 
 pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
-    let dir = match &args.dir {
-        Some(dir) => dir.clone(),
-        None => found_servers::folders()?.gateway_folder(),
+    let (dir, work) = match &args.dir {
+        Some(dir) => (dir.clone(), work_folder_beside(dir)?),
+        None => {
+            let folders = found_servers::folders()?;
+            (folders.gateway_folder(), folders.work_folder())
+        }
     };
     if dir.join("weaver.toml").is_file() {
         return update::update_existing(args, &dir);
@@ -46,7 +49,7 @@ pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
     let mut secret_location = secrets::parse(args.secrets.as_deref())?;
     let mut selection = select_servers(args, &answers, &mut secret_location)?;
     let posture = chosen_posture(args, &answers)?;
-    let folder = SetupFolder::begin(&dir)?;
+    let folder = SetupFolder::begin(&dir, &work)?;
     let config = folder.listing_config(&selection)?;
     let listed = list_tools(&config, &config.upstreams, args.timeout, &mut selection)?;
     let listings =
@@ -79,6 +82,14 @@ pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
     };
     report.print(args.output.format())?;
     Ok(Exit::Ok)
+}
+
+/// The work folder of a gateway in a folder that the user named.
+fn work_folder_beside(dir: &Path) -> Result<PathBuf, Failure> {
+    let dir = config_path::absolute(dir)?;
+    let mut name = dir.file_name().unwrap_or_default().to_owned();
+    name.push("-work");
+    Ok(dir.with_file_name(name))
 }
 
 fn chosen_posture(args: &Init, answers: &Answers) -> Result<Posture, Failure> {

@@ -18,16 +18,16 @@ mod difference;
 mod error;
 mod file;
 mod jsonc;
+mod open_folder;
 mod server_entry;
 mod server_table;
+mod temporary_file;
 mod toml_text;
 mod tool_filter;
 mod variables;
 mod yaml_text;
 
-pub use atomic_file::{
-    FilePermissions, NewFile, replace_file, replace_public_file, write_new_file,
-};
+pub use atomic_file::{NewFile, replace_file, replace_public_file, write_new_file};
 pub use catalogue::{Client, ConfigLocation, Scope};
 pub use client_folders::ClientFolders;
 pub use connected_file::{
@@ -36,6 +36,8 @@ pub use connected_file::{
 pub use difference::unified_diff;
 pub use error::ClientFileError;
 pub use file::{ClientFile, ListedServer};
+pub use open_folder::FilePermissions;
 pub use server_entry::{ServerEntry, ServerTransport, UnusableEntry};
 pub(crate) use server_table::without_toml_servers;
+pub(crate) use temporary_file::is_same_mount;
 pub use tool_filter::ToolFilter;

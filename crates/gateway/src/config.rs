@@ -22,6 +22,7 @@
 mod confine;
 mod credential;
 mod definition;
+mod denied_folder;
 mod documents;
 mod environment_file;
 mod error;
@@ -49,6 +50,8 @@ mod tool_section;
 mod tree;
 mod upstream;
 mod word_vectors;
+mod work_folder;
+mod written_digest;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -62,10 +65,10 @@ pub use definition::{json_schema, reference};
 pub use error::ConfigErrors;
 pub(crate) use error::file_finding;
 pub use http::{HttpSettings, ListenAddressError, TlsFiles, listen_address};
-pub(crate) use load::load_with_variables;
 pub use load::{
     SignatureChecks, check, guess_store_path, load, load_policy, load_store_path, load_with,
 };
+pub(crate) use load::{load_text, load_text_with};
 pub use log::{CheckpointSigning, CheckpointTarget, LogSettings, PublishTarget};
 pub use memory::MemorySettings;
 pub use oauth::{IntrospectionClient, OAuthResource};
@@ -98,6 +101,8 @@ pub(crate) const MEMORY_NAMESPACE: &str = "kernel";
 pub struct Config {
     /// The file it was read from.
     pub file: PathBuf,
+    /// The SHA-256 digest of its text.
+    pub file_digest: [u8; 32],
     /// The profile of clients that request none.
     pub profile: ClientProfile,
     /// The profiles that clients may request, by name.
@@ -107,6 +112,8 @@ pub struct Config {
     /// The word vectors used to find tools: the built-in table, unless the file names another one
     /// or `none`.
     pub word_table: Option<WordVectorSource>,
+    /// Where servers and own tools start that name no folder; by default where the gateway does.
+    pub work_folder: Option<PathBuf>,
     /// How long a held call waits for an approval before it is refused; its request stays open.
     /// Without a setting, a call with a progress token waits 45 seconds, and any other does not
     /// wait.
@@ -173,6 +180,26 @@ impl Config {
             earlier.source_links.contains(link) || earlier.source_files.contains(link)
         };
         self.source_links.iter().find(|link| !is_known(link)).map(PathBuf::as_path)
+    }
+
+    /// The folder of the file, if servers are denied it as a whole: where their work folder is outside
+    /// of it.
+    #[must_use]
+    pub fn denied_folder(&self) -> Option<PathBuf> {
+        denied_folder::find(&self.base(), self.work_folder.as_deref()?)
+    }
+
+    /// A folder in which a server may start: this one, or the work folder if servers are denied it.
+    pub(crate) fn permitted_folder<'a>(&'a self, folder: &'a Path) -> &'a Path {
+        let denied = self.denied_folder();
+        match &self.work_folder {
+            Some(work)
+                if denied.is_some_and(|denied| denied_folder::is_inside(folder, &denied)) =>
+            {
+                work
+            }
+            _ => folder,
+        }
     }
 
     /// The folder of the file, to which relative paths refer.

@@ -90,6 +90,7 @@ pub fn list_all(
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let timeout = timeout.unwrap_or(LIST_TIMEOUT);
+    config.make_server_folders();
     // Only for what is declared to the servers, so the signatures do not matter.
     let now = SystemClock::default().now();
     let policy = config::load_policy(config, SignatureChecks::Skipped, now).ok();

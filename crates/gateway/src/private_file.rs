@@ -4,6 +4,9 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::path::Path;
 
+/// The name of the folder for the gateway's own state, which servers are denied.
+pub(crate) const STATE_FOLDER: &str = ".weaver";
+
 /// Options that create a file for this user alone. What else they do is up to the caller.
 pub(crate) fn file_options() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -15,6 +18,20 @@ pub(crate) fn file_options() -> OpenOptions {
 /// Creates a folder for this user alone. Fails if it exists.
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     folder_builder().create(path)
+}
+
+/// Creates a folder for this user alone, unless there is one. Fails if something else, such as a link,
+/// has its name.
+pub(crate) fn create_own_folder(path: &Path) -> io::Result<()> {
+    match create_folder(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            match path.symlink_metadata()?.is_dir() {
+                true => Ok(()),
+                false => Err(io::ErrorKind::NotADirectory.into()),
+            }
+        }
+        made => made,
+    }
 }
 
 /// Creates a folder and those above it for this user alone, unless they exist.

@@ -42,11 +42,23 @@ pub fn check(
 #[must_use]
 pub fn problems(config: &Config, set: &PolicySet) -> Vec<DocumentFinding> {
     let mut found = reused_versions(config, set);
+    found.extend(replaced_config_problem(config));
     found.extend(log_key_problem(config));
     found.extend(certificate_problem(config));
     found.extend(redaction_problem(config));
     found.extend(folder_problems(config));
     found
+}
+
+/// A configuration that is not what a command wrote, and was changed while servers could reach it.
+fn replaced_config_problem(config: &Config) -> Option<DocumentFinding> {
+    if config.is_as_written() {
+        return None;
+    }
+    let message =
+        "it is not what the last command wrote: it was changed while servers could reach it";
+    let remedy = "look at every line of it; if all of it is yours, save it again";
+    Some(file_finding(&config.file.display().to_string(), "config.replaced", message, remedy))
 }
 
 /// Documents that the ledger does not accept, because it has accepted newer or other ones. A ledger

@@ -36,6 +36,7 @@ impl Report<'_> {
                     "root": base.join(".weaver/keys/root.key").display().to_string(),
                     "owner": base.join(".weaver/keys/owner.key").display().to_string(),
                 },
+                "work_folder": self.config.work_folder,
                 "passphrase": self.generated.as_ref().map(|one| one.0.as_str()),
                 "next": "weaver connect",
             });
@@ -68,6 +69,10 @@ impl Report<'_> {
         ];
         for (what, path, why) in lines {
             out.push_str(&format!("  {what:<10} {path:<24} {}\n", output::dim(why)));
+        }
+        if let Some(work) = &config.work_folder {
+            let why = output::dim("servers work there, and are denied the folder of weaver.toml");
+            out.push_str(&format!("  {:<10} {:<24} {why}\n", "work", work.display().to_string()));
         }
         if !selection.secrets.is_empty() {
             let many = selection.secrets.len();

@@ -2,7 +2,6 @@
 //! the end.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +9,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use weaver_gateway::bounded_file;
+use weaver_gateway::clients::{unified_diff, write_new_file};
 use weaver_gateway::setup::PolicyRevision;
 use weaver_policy::MAX_DOCUMENT_BYTES;
 use weaver_policy_analysis::history::CallHistory;
@@ -51,6 +51,7 @@ fn edit_until_signed(args: &Edit, draft: &Draft<'_>, now: Timestamp) -> Result<E
         }
         let is_valid = draft.is_valid(&text);
         if !args.output.json || !is_valid {
+            output::stderr(&draft.change_text(&text));
             output::stderr(&draft.review_text(&text));
         }
         if args.sign.yes || !questions::has_terminal() {
@@ -72,13 +73,15 @@ fn edit_until_signed(args: &Edit, draft: &Draft<'_>, now: Timestamp) -> Result<E
                 _ => continue,
             }
         }
+        // The text that was shown, whatever the file says by now.
         let version = args.sign.sign(revision, &text, now)?;
         draft.is_signed.set(true);
         return signing::print_signed(revision, version, args.output.format());
     }
 }
 
-/// The text that is edited, in a temporary file next to the documents.
+/// The text that is edited, in a temporary file. It is in a folder that servers are denied: they work
+/// in that of the configuration, and would write in what the user signs.
 struct Draft<'r> {
     revision: &'r PolicyRevision,
     history: Option<CallHistory>,
@@ -95,9 +98,8 @@ impl<'r> Draft<'r> {
     ) -> Result<Self, Failure> {
         let name = random_text("policy-draft-", 6, &OsRandom)
             .map_err(|error| Failure::new(Exit::Internal, "policy.random", error))?;
-        // In the configuration's folder, which nobody else reads or writes.
-        let path = revision.config().base().join(format!(".{name}.toml"));
-        std::fs::write(&path, revision.text()).map_err(|error| unwritable(&path, &error))?;
+        let path = revision.draft_folder()?.join(format!("{name}.toml"));
+        write_new_file(&path, revision.text()).map_err(|error| unwritable(&path, &error))?;
         Ok(Self { revision, history, span, path, is_signed: Cell::new(false) })
     }
 
@@ -153,6 +155,15 @@ impl<'r> Draft<'r> {
         self.revision.draft(text, SystemClock::default().now()).is_ok()
     }
 
+    /// What the text changes in the policy in force.
+    fn change_text(&self, text: &str) -> String {
+        let mut out = String::new();
+        for line in unified_diff("policy.toml", self.revision.text(), text, &[]).lines() {
+            out.push_str(&format!("{}\n", escape::line(line)));
+        }
+        out
+    }
+
     /// The errors in the text; or what lint finds, and a replay of the recorded calls.
     fn review_text(&self, text: &str) -> String {
         let now = SystemClock::default().now();
@@ -204,23 +215,22 @@ impl<'r> Draft<'r> {
 
     /// Copies the text to a new file that is kept.
     fn keep(&self) -> Result<PathBuf, Failure> {
-        let folder = self.revision.config().base();
+        let folder = self.revision.draft_folder()?;
+        let text = self.text()?;
         let names = (2..MAX_KEPT_DRAFTS).map(|number| format!("policy-draft-{number}.toml"));
         let mut names = std::iter::once("policy-draft.toml".to_owned()).chain(names);
         let kept = names.find_map(|name| {
             let path = folder.join(name);
-            let made = File::options().write(true).create_new(true).open(&path);
+            let written = write_new_file(&path, &text);
             let is_there = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
-            (!made.as_ref().is_err_and(is_there)).then_some((path, made))
+            (!written.as_ref().is_err_and(is_there)).then_some((path, written))
         });
-        let (path, made) = kept.ok_or_else(|| {
+        let (path, written) = kept.ok_or_else(|| {
             let message =
                 format!("{MAX_KEPT_DRAFTS} drafts are kept in {} already", folder.display());
             Failure::new(Exit::Invalid, "policy.drafts", message).with_next_step("remove old ones")
         })?;
-        let copied =
-            made.and_then(|mut file| io::copy(&mut File::open(&self.path)?, &mut file).map(drop));
-        copied.map_err(|error| unwritable(&path, &error))?;
+        written.map_err(|error| unwritable(&path, &error))?;
         Ok(path)
     }
 }

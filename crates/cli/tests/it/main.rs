@@ -79,6 +79,7 @@ mod rug_pulls;
 mod serve;
 mod server_changes;
 mod starting;
+mod state_folder;
 mod support;
 mod telemetry;
 mod tls;

@@ -213,13 +213,16 @@ fn an_edited_policy_is_looked_at_and_signed() {
     let run = signing(&home, &passphrase, broken, "policy edit --yes");
     assert!(run.code == 3 && run.err.contains("unknown effect"), "{run:?}");
     assert_eq!(home.read(".config/weaver/policy/policy.toml"), text);
-    assert!(home.read(".config/weaver/policy-draft.toml").contains("alow"));
+    assert!(home.read(".config/weaver/.weaver/drafts/policy-draft.toml").contains("alow"));
     // Nor is a text lost that could not be signed, beside the one that was kept before.
     let editor = "sed -i 's/the agent may read/the agent can read/'";
     let run = signing(&home, "another passphrase", editor, "policy edit --yes");
     assert!(run.code == 6 && run.err.contains("your text is kept in"), "{run:?}");
-    assert!(home.read(".config/weaver/policy-draft-2.toml").contains("the agent can read"));
-    assert!(home.read(".config/weaver/policy-draft.toml").contains("alow"));
+    assert!(
+        home.read(".config/weaver/.weaver/drafts/policy-draft-2.toml")
+            .contains("the agent can read")
+    );
+    assert!(home.read(".config/weaver/.weaver/drafts/policy-draft.toml").contains("alow"));
     let nothing = signing(&home, &passphrase, "true", "policy edit --yes");
     assert!(nothing.code == 0 && nothing.err.contains("nothing was changed"), "{nothing:?}");
 }

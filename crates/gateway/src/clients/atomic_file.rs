@@ -1,20 +1,21 @@
 //! Files that are written completely or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use weaver_types::{OsRandom, random_text};
-
+use super::open_folder::FilePermissions;
+use super::temporary_file::TemporaryFile;
 use crate::interruption;
-use crate::private_file;
 
-/// Replaces or creates a file: a temporary file next to it is written and synced, then renamed. An
-/// existing file keeps its permissions; a new one is accessible to this user only. A symbolic link
-/// is followed, so that it stays a link.
+/// Replaces or creates a file: a temporary file is written and synced, then renamed. An existing file
+/// keeps its permissions; a new one is accessible to this user only. A symbolic link is followed, so
+/// that it stays a link. Below a gateway's folder the temporary file is made in `.weaver`, which
+/// servers are denied; anywhere else it is made next to the file.
 ///
 /// # Errors
-/// Those of the system. The file is then unchanged, and the temporary one is removed.
+/// Those of the system; the file is then unchanged, and the temporary one is removed. Also if another
+/// file took its place while it was written.
 pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
@@ -22,22 +23,12 @@ pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     let permissions = fs::metadata(&target).ok().map(|data| data.permissions());
-    remove_abandoned(&target);
-    let temporary = temporary_beside(&target)?;
-    let written = write_synced(&temporary, text).and_then(|()| {
-        if let Some(permissions) = permissions {
-            fs::set_permissions(&temporary, permissions)?;
-        }
-        fs::rename(&temporary, &target)?;
-        interruption::step();
-        Ok(())
-    });
-    if let Err(error) = written {
-        // Remove what is left of the attempt.
-        let _ = fs::remove_file(&temporary);
-        return Err(error);
+    let mut temporary = TemporaryFile::create(&target, FilePermissions::OwnerOnly)?;
+    write_in_steps(&mut temporary, text.as_bytes())?;
+    if let Some(permissions) = permissions {
+        temporary.set_permissions(permissions)?;
     }
-    sync_folder(&target)
+    temporary.replace_target()
 }
 
 /// Replaces a file; a new one is for everybody whom the process's file mode mask lets read it.
@@ -59,30 +50,21 @@ pub fn replace_public_file(path: &Path, text: &str) -> io::Result<()> {
 /// Those of the system, including that the file exists. There is no file under this name then.
 pub fn write_new_file(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
     let mut file = NewFile::create(path, FilePermissions::OwnerOnly)?;
-    let (first, rest) = contents.as_ref().split_at(contents.as_ref().len() / 2);
-    file.write_all(first)?;
-    interruption::step();
-    file.write_all(rest)?;
+    write_in_steps(&mut file, contents.as_ref())?;
     file.commit()
 }
 
-/// Who may open a new file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FilePermissions {
-    /// This user only.
-    OwnerOnly,
-    /// Whom the process's file mode mask (`umask`) lets.
-    Default,
+fn write_in_steps(file: &mut impl io::Write, contents: &[u8]) -> io::Result<()> {
+    let (first, rest) = contents.split_at(contents.len() / 2);
+    file.write_all(first)?;
+    interruption::step();
+    file.write_all(rest)
 }
 
-/// A new file. It is written to a temporary file next to it and gets its name when it is complete;
-/// without [`NewFile::commit`] it is removed.
+/// A new file. It is written to a temporary file and gets its name when it is complete; without
+/// [`NewFile::commit`] it is removed.
 #[derive(Debug)]
-pub struct NewFile {
-    file: File,
-    temporary: PathBuf,
-    path: PathBuf,
-}
+pub struct NewFile(TemporaryFile);
 
 impl NewFile {
     /// Begins the file.
@@ -93,10 +75,7 @@ impl NewFile {
         if fs::symlink_metadata(path).is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        remove_abandoned(path);
-        let temporary = temporary_beside(path)?;
-        let file = create_new(&temporary, permissions)?;
-        Ok(Self { file, temporary, path: path.to_owned() })
+        Ok(Self(TemporaryFile::create(path, permissions)?))
     }
 
     /// Syncs the file and gives it its name.
@@ -104,107 +83,18 @@ impl NewFile {
     /// # Errors
     /// Those of the system, including that there is a file of this name by now.
     pub fn commit(self) -> io::Result<()> {
-        self.file.sync_all()?;
-        interruption::step();
-        // Unlike a rename, a link never replaces a file. Not every file system has links.
-        match fs::hard_link(&self.temporary, &self.path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-            Err(_) if fs::symlink_metadata(&self.path).is_ok() => {
-                return Err(io::ErrorKind::AlreadyExists.into());
-            }
-            Err(_) => fs::rename(&self.temporary, &self.path)?,
-            Ok(()) => {}
-        }
-        sync_folder(&self.path)
+        self.0.become_target()
     }
 }
 
 impl io::Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        self.0.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.0.flush()
     }
-}
-
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        // The temporary name goes in any case: the file has its own name now, or is incomplete.
-        let _ = fs::remove_file(&self.temporary);
-    }
-}
-
-fn write_synced(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = create_new(path, FilePermissions::OwnerOnly)?;
-    let (first, rest) = text.as_bytes().split_at(text.len() / 2);
-    file.write_all(first)?;
-    interruption::step();
-    file.write_all(rest)?;
-    file.sync_all()?;
-    interruption::step();
-    Ok(())
-}
-
-fn create_new(path: &Path, permissions: FilePermissions) -> io::Result<File> {
-    let mut options = match permissions {
-        FilePermissions::OwnerOnly => private_file::file_options(),
-        FilePermissions::Default => OpenOptions::new(),
-    };
-    options.write(true).create_new(true).open(path)
-}
-
-/// Separates the file name from the id of the writing process in temporary names.
-const MARK: &str = ".weaver-";
-
-/// A unique name next to the file, containing the id of this process.
-fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
-    let prefix = format!("{MARK}{}-", std::process::id());
-    let fresh = random_text(&prefix, 8, &OsRandom).map_err(io::Error::other)?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(fresh);
-    Ok(path.with_file_name(name))
-}
-
-/// Removes temporary files of this file whose processes have ended: they were interrupted while
-/// writing, and the leftovers may contain secrets. Failing to remove one does no other harm.
-fn remove_abandoned(path: &Path) {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let prefix = format!("{}{MARK}", name.to_string_lossy());
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let found = entry.file_name().to_string_lossy().into_owned();
-        let writer = found.strip_prefix(&prefix).and_then(|rest| rest.split('-').next());
-        if writer.and_then(|id| id.parse().ok()).is_some_and(has_ended) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
-/// Whether no process has this id. If this cannot be determined, one may exist.
-fn has_ended(id: i32) -> bool {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Pid, test_kill_process};
-        Pid::from_raw(id).is_some_and(|id| test_kill_process(id) == Err(rustix::io::Errno::SRCH))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = id;
-        false
-    }
-}
-
-/// Makes a rename durable, on systems that can sync folders.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        File::open(folder)?.sync_all()?;
-    }
-    #[cfg(not(unix))]
-    let _ = (path, File::open::<&Path>);
-    Ok(())
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ pub struct ClientFolders {
     pub applications: PathBuf,
     /// Where programs that follow the XDG standard keep it, also on macOS.
     pub xdg: PathBuf,
+    /// Where programs keep data: `~/.local/share`, or `%LOCALAPPDATA%`.
+    pub data: PathBuf,
     /// The current project folder.
     pub project: PathBuf,
 }
@@ -31,8 +33,14 @@ impl ClientFolders {
         } else {
             xdg.clone()
         };
+        let data = if cfg!(windows) {
+            variable("LOCALAPPDATA").map_or_else(|| home.join("AppData/Local"), PathBuf::from)
+        } else {
+            let data = variable("XDG_DATA_HOME").map(PathBuf::from);
+            data.filter(|path| path.is_absolute()).unwrap_or_else(|| home.join(".local/share"))
+        };
         let project = std::env::current_dir().unwrap_or_else(|_| home.clone());
-        Some(Self { home, applications, xdg, project })
+        Some(Self { home, applications, xdg, data, project })
     }
 
     /// The folders under the given home folder, as on Linux.
@@ -43,6 +51,7 @@ impl ClientFolders {
             home: home.to_owned(),
             applications: config.clone(),
             xdg: config,
+            data: home.join(".local/share"),
             project: project.to_owned(),
         }
     }
@@ -51,5 +60,11 @@ impl ClientFolders {
     #[must_use]
     pub fn gateway_folder(&self) -> PathBuf {
         if cfg!(windows) { self.applications.join("weaver") } else { self.xdg.join("weaver") }
+    }
+
+    /// Where the servers of this user's gateway work that name no folder.
+    #[must_use]
+    pub fn work_folder(&self) -> PathBuf {
+        self.data.join("weaver/work")
     }
 }

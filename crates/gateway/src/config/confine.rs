@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use weaver_drivers::confine::{
@@ -14,15 +15,15 @@ use weaver_policy::DocumentFinding;
 use super::expansion::{ExpansionContext, expand_nonempty};
 use super::node::Node;
 use super::{
-    CheckpointTarget, Config, SecretSource, ToolImplementation, TransportSettings, memory,
+    CheckpointTarget, Config, SecretSource, ToolImplementation, TransportSettings, denied_folder,
+    memory,
 };
 #[cfg(unix)]
 use crate::daemon_address;
+use crate::private_file::{self, STATE_FOLDER};
 
 pub(super) const NETWORKS: [(&str, NetworkAccess); 2] =
     [("host", NetworkAccess::Host), ("none", NetworkAccess::None)];
-/// The name of the gateway's state folder.
-const STATE_FOLDER_NAME: &str = ".weaver";
 const MB: u64 = 1024 * 1024;
 /// Suffixes of the files that belong to the ledger.
 const LEDGER_SUFFIXES: [&str; 10] = [
@@ -124,7 +125,11 @@ impl Config {
     /// folders above the state stay closed.
     #[must_use]
     pub fn server_confinement(&self, section: Option<&Confinement>) -> Confinement {
-        let is_own_state = |path: &Path| enclosing_state_folder(path).is_some();
+        let denied = self.denied_folder();
+        let is_own_state = |path: &Path| {
+            let is_denied = |denied: &PathBuf| denied_folder::is_inside(path, denied);
+            enclosing_state_folder(path).is_some() || denied.as_ref().is_some_and(is_denied)
+        };
         // The last signed checkpoint is recorded next to the log's key.
         let signing = self.log.signing.iter();
         let mut written = signing.flat_map(|signing| {
@@ -139,6 +144,31 @@ impl Config {
             && written.all(|path| is_own_state(path));
         let sibling_access = if is_separate { SiblingAccess::Open } else { SiblingAccess::Closed };
         Confinement { sibling_access, ..self.confinement(section) }
+    }
+
+    /// The folder next to the configuration that servers are denied with all that is ever made in it.
+    /// Commands write there what only becomes a part of the state later.
+    #[must_use]
+    pub fn private_folder(&self) -> PathBuf {
+        self.base().join(STATE_FOLDER)
+    }
+
+    /// Makes the folders that must be there before a server starts, for this user alone: the private
+    /// one, since a folder is denied with all that is made in it later only if it is there, and the
+    /// work folder. One that cannot be made is left to whoever needs it: others cannot make it either.
+    pub(crate) fn make_server_folders(&self) {
+        let _ = self.make_private_folder();
+        let _ = self.work_folder.as_deref().map(private_file::create_folders);
+    }
+
+    /// Makes [`Self::private_folder`] for this user alone, unless there is one.
+    ///
+    /// # Errors
+    /// Those of the system, and if something else has its name.
+    pub(crate) fn make_private_folder(&self) -> io::Result<PathBuf> {
+        let folder = self.private_folder();
+        private_file::create_own_folder(&folder)?;
+        Ok(folder)
     }
 
     /// The file of durable memory: as configured, or next to the ledger.
@@ -157,6 +187,8 @@ impl Config {
     pub fn state_paths(&self) -> BTreeSet<PathBuf> {
         let mut state =
             BTreeSet::from([self.file.clone(), self.inbox.clone(), self.documents_folder.clone()]);
+        state.insert(self.private_folder());
+        state.extend(self.denied_folder());
         state.extend(self.servers_file.clone());
         state.extend(self.environment_file.clone());
         state.extend(self.http.iter().filter_map(|http| Some(http.tls.as_ref()?.key.clone())));
@@ -245,7 +277,7 @@ impl Config {
 fn enclosing_state_folder(path: &Path) -> Option<PathBuf> {
     let mut above = path.ancestors().skip(1);
     above
-        .find(|folder| folder.file_name().is_some_and(|name| name == STATE_FOLDER_NAME))
+        .find(|folder| folder.file_name().is_some_and(|name| name == STATE_FOLDER))
         .map(Path::to_path_buf)
 }
 

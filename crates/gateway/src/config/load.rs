@@ -13,7 +13,7 @@ use super::node::Node;
 use super::resolve::{self, ParsedFiles, ResolvedConfig};
 use super::system_lookup::SystemLookup;
 use super::{Config, DEFAULT_FILE_NAME, DocumentFinding, MAX_CONFIG_BYTES, NO_CONFIG_REMEDY};
-use super::{documents, environment_file, tree};
+use super::{documents, environment_file, tree, written_digest};
 use crate::bounded_file::{self, ReadError};
 
 /// Reads a configuration. Variables come from the process environment, and keychain references from
@@ -68,29 +68,52 @@ pub fn load_with(
     path: impl AsRef<Path>,
     lookup: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Config, ConfigErrors> {
-    load_resolved(path.as_ref(), &|reference| {
-        Ok(match reference {
-            Reference::Variable(name) => lookup(name),
-            Reference::Keychain(name) => lookup(&format!("keychain:{name}")),
-        })
-    })
+    load_resolved(path.as_ref(), &|reference| Ok(look_up_by_name(reference, lookup)))
 }
 
-/// As [`load`], with variables that take precedence over the environment.
-pub(crate) fn load_with_variables(
+/// The configuration that this text would be as the file at `path`, which is not read. Variables in
+/// `variables` take precedence over the environment.
+pub(crate) fn load_text(
     path: &Path,
+    text: &str,
     variables: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Config, ConfigErrors> {
     let system = SystemLookup::default();
     let system = system.lookup();
-    load_resolved(path, &|reference| match reference {
+    let lookup = |reference: Reference<'_>| match reference {
         Reference::Variable(name) if let Some(value) = variables(name) => Ok(Some(value)),
         _ => system(reference),
-    })
+    };
+    valid_config(resolve_files(parse_text(path, text), &lookup))
+}
+
+/// As [`load_text`], with variables and keychain entries from `lookup` only, as in [`load_with`].
+pub(crate) fn load_text_with(
+    path: &Path,
+    text: &str,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<Config, ConfigErrors> {
+    let named = |reference: Reference<'_>| Ok(look_up_by_name(reference, lookup));
+    valid_config(resolve_files(parse_text(path, text), &named))
+}
+
+/// The keychain entry `NAME` is called `keychain:NAME`.
+fn look_up_by_name(
+    reference: Reference<'_>,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Option<String> {
+    match reference {
+        Reference::Variable(name) => lookup(name),
+        Reference::Keychain(name) => lookup(&format!("keychain:{name}")),
+    }
 }
 
 fn load_resolved(path: &Path, lookup: ReferenceLookup<'_>) -> Result<Config, ConfigErrors> {
-    match read_config(path, lookup) {
+    valid_config(read_config(path, lookup))
+}
+
+fn valid_config(resolved: ResolvedConfig) -> Result<Config, ConfigErrors> {
+    match resolved {
         ResolvedConfig { config: Some(config), .. } => Ok(config),
         ResolvedConfig { findings, .. } => Err(ConfigErrors::new(findings)),
     }
@@ -169,7 +192,14 @@ fn unknown_principal(set: &PolicySet, folder: &Path, id: &PrincipalId) -> Option
 }
 
 fn read_config(path: &Path, lookup: ReferenceLookup<'_>) -> ResolvedConfig {
-    match parse_files(path) {
+    resolve_files(parse_files(path), lookup)
+}
+
+fn resolve_files(
+    parsed: Result<ParsedFiles, Box<DocumentFinding>>,
+    lookup: ReferenceLookup<'_>,
+) -> ResolvedConfig {
+    match parsed {
         Ok(parsed) => {
             // The file of variables takes precedence, so that the gateway behaves the same whatever
             // environment the client gives it.
@@ -202,9 +232,13 @@ fn read_config(path: &Path, lookup: ReferenceLookup<'_>) -> ResolvedConfig {
 
 /// Parses the files. An unreadable file of servers is reported at the key that names it.
 fn parse_files(path: &Path) -> Result<ParsedFiles, Box<DocumentFinding>> {
-    let name = path.display().to_string();
-    let text = config_text(path, &name)?;
-    let toml = tree::toml(&name, &text)?;
+    let text = config_text(path, &path.display().to_string())?;
+    parse_text(path, &text)
+}
+
+/// As [`parse_files`], with this text in the place of the configuration's.
+fn parse_text(path: &Path, text: &str) -> Result<ParsedFiles, Box<DocumentFinding>> {
+    let toml = tree::toml(&path.display().to_string(), text)?;
     let json = servers_file(path, &toml)?;
     let (json, servers_file) = json.unzip();
     let environment = environment_file::read(path, &toml)?;
@@ -212,6 +246,7 @@ fn parse_files(path: &Path) -> Result<ParsedFiles, Box<DocumentFinding>> {
     let variables = environment.unwrap_or_default().variables;
     Ok(ParsedFiles {
         file: path.to_path_buf(),
+        file_digest: written_digest::digest(text),
         toml,
         json,
         servers_file,

@@ -11,6 +11,7 @@ use weaver_types::signature::{PublicKey, SignatureError};
 use weaver_types::{PrincipalId, UpstreamName};
 
 use super::definition::{ROOT_TABLE, STORE};
+use super::denied_folder;
 use super::error::file_finding;
 use super::expansion::ExpansionContext;
 use super::http;
@@ -27,6 +28,7 @@ use super::tool::OWN_TOOLS_NAMESPACE;
 use super::tool_section;
 use super::upstream::UpstreamSettings;
 use super::word_vectors::WordVectorSource;
+use super::work_folder;
 use super::{Config, MEMORY_NAMESPACE};
 
 /// The default ledger file.
@@ -46,6 +48,7 @@ pub(super) struct ResolvedConfig {
 /// The parsed configuration files.
 pub(super) struct ParsedFiles {
     pub(super) file: PathBuf,
+    pub(super) file_digest: [u8; 32],
     pub(super) toml: Node,
     pub(super) json: Option<Node>,
     /// The path of `json`.
@@ -100,6 +103,16 @@ pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> Reso
     check_oauth_profile(toml.get("http"), &profiles, &mut findings);
     let telemetry = telemetry::read(toml.get("telemetry"), &context, &mut findings);
     let tools = tool_section::read(own_tools, &context, &mut findings);
+    let work_folder = work_folder::read(setting("work_folder"), &context, &mut findings);
+    let denied = work_folder.as_ref().and_then(|work| denied_folder::find(&base, work));
+    if let Some(denied) = denied {
+        findings.extend(work_folder::misplaced(
+            setting("work_folder"),
+            &denied,
+            work_folder.as_deref(),
+        ));
+        work_folder::check(&denied, &sections, own_tools, (&upstreams, &tools), &mut findings);
+    }
     let principal = principal_id(file, toml.get("principal"), &mut findings);
     let root = root_key(file, toml.get("trust"), &mut findings);
     let folder = read_path(toml.get("trust"), "folder", "policy", &base, &mut findings);
@@ -113,10 +126,12 @@ pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> Reso
         {
             Some(Config {
                 file: parsed.file.clone(),
+                file_digest: parsed.file_digest,
                 profile,
                 profiles,
                 unprefixed,
                 word_table,
+                work_folder,
                 approval_timeout: approval_timeout.map(Duration::from_millis),
                 sentinels: setting("sentinels").map(sentinel::read).unwrap_or_default(),
                 principal,

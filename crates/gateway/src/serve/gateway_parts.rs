@@ -155,6 +155,7 @@ fn open_ledger(
         holder: format!("the gateway of {}", config.file.display()),
         ..OpenOptions::default()
     };
+    config.make_server_folders();
     let ledger = SqliteLedger::open(&config.store_path, options)?;
     let report = ledger.open_report();
     if report.torn_bytes > 0 {

@@ -81,7 +81,11 @@ fn driver(
                 confinement: config.confinement(program.confine.as_ref()),
                 setting: Some(format!("`[tools.{}.program.confine]`", tool.name)),
             };
-            let process = ProcessConfig { confinement: Some(confined), ..program.process() };
+            let process = ProcessConfig {
+                confinement: Some(confined),
+                cwd: program.cwd.clone().or_else(|| config.work_folder.clone()),
+                ..program.process()
+            };
             let driver = ProcessDriver::new(process, runtime);
             Ok(Arc::new(driver.map_err(|error| unusable_tool(tool, &error))?))
         }

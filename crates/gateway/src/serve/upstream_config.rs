@@ -30,7 +30,8 @@ pub(crate) struct InstanceOwner<'a> {
 impl<'a> InstanceOwner<'a> {
     /// The gateway itself, as its configuration has it.
     pub(crate) fn gateway(gateway_config: &'a Config) -> Self {
-        let folder = gateway_config.file.parent().unwrap_or(Path::new("."));
+        let base = gateway_config.file.parent().unwrap_or(Path::new("."));
+        let folder = gateway_config.work_folder.as_deref().unwrap_or(base);
         Self { folder, principal: Some(&gateway_config.principal) }
     }
 }
@@ -123,7 +124,9 @@ pub(crate) fn upstream_config_for(
     launcher: &Launcher,
 ) -> UpstreamConfig {
     let config = match config.sharing {
-        InstanceSharing::Folder => &with_workspace_folder(config, owner.folder),
+        InstanceSharing::Folder => {
+            &with_workspace_folder(config, gateway_config.permitted_folder(owner.folder))
+        }
         InstanceSharing::Client | InstanceSharing::All => config,
     };
     let endpoint = match &config.transport {
@@ -132,7 +135,7 @@ pub(crate) fn upstream_config_for(
                 command: command.clone(),
                 args: args.clone(),
                 env: env.clone(),
-                cwd: cwd.clone(),
+                cwd: cwd.clone().or_else(|| gateway_config.work_folder.clone()),
                 confinement: Some(ChildConfinement {
                     launcher: launcher.clone(),
                     confinement: gateway_config.server_confinement(confine.as_ref()),

@@ -62,9 +62,9 @@ pub(super) struct PublicKeys<'a> {
 
 impl GatewayDraft {
     /// A draft for starting and listing the servers: without rules and contracts.
-    pub(super) fn for_listing(selection: &Selection, keys: PublicKeys<'_>) -> Self {
+    pub(super) fn for_listing(selection: &Selection, keys: PublicKeys<'_>, work: &Path) -> Self {
         Self {
-            config: config(selection, keys.root, ToolListMode::Gateway),
+            config: config(selection, keys.root, ToolListMode::Gateway, work),
             secrets: selection.has_secrets_file().then(|| secrets::file_text(&selection.secrets)),
             policy: policy(Posture::Locked, Posture::Locked.rules()),
             contracts: contracts(&BTreeMap::new()),
@@ -77,20 +77,21 @@ impl GatewayDraft {
         selection: &Selection,
         review: &Review,
         keys: PublicKeys<'_>,
+        work: &Path,
     ) -> Self {
         let tools = review.rows().len();
         let mode =
             if tools <= MAX_PROXY_TOOLS { ToolListMode::Proxy } else { ToolListMode::Gateway };
         Self {
-            config: config(selection, keys.root, mode),
+            config: config(selection, keys.root, mode, work),
             policy: policy(review.posture(), &review.rules()),
             contracts: contracts(&review.contracts()),
-            ..Self::for_listing(selection, keys)
+            ..Self::for_listing(selection, keys, work)
         }
     }
 }
 
-fn config(selection: &Selection, root: &PublicKey, mode: ToolListMode) -> String {
+fn config(selection: &Selection, root: &PublicKey, mode: ToolListMode, work: &Path) -> String {
     let environment = if selection.has_secrets_file() {
         format!(
             "\n# Variables for the servers below; for this user alone.\nenvironment = \"{SECRETS_FILE}\"\n"
@@ -115,6 +116,7 @@ fn config(selection: &Selection, root: &PublicKey, mode: ToolListMode) -> String
         .replace("{environment}", &environment)
         .replace("{root_key}", ROOT_KEY)
         .replace("{root}", &root.to_string())
+        .replace("{work_folder}", &toml_string(&work.display().to_string()))
         .replace("{mode}\"", mode);
     for server in &selection.servers {
         out.push_str(&ServerSection(server).to_string());
@@ -245,7 +247,7 @@ mod tests {
     #[test]
     fn many_tools_are_run_by_their_class_and_shown_to_clients_that_search() {
         let key = SigningKey::from_seed([1; 32]).public();
-        let text = |mode| config(&Selection::default(), &key, mode);
+        let text = |mode| config(&Selection::default(), &key, mode, Path::new("/work"));
         let many: toml::Table = text(ToolListMode::Gateway).parse().unwrap();
         assert_eq!(many["gateway"]["execute_tools"].as_str(), Some("by_class"));
         assert_eq!(many["profiles"][SEARCH_PROFILE]["mode"].as_str(), Some("proxy"));

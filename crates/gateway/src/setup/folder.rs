@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use weaver_policy::{DocumentSource, PolicySet, document_schema, sign_document, signing_key_id};
 use weaver_types::signature::{DocumentKind, SigningKey};
@@ -52,15 +52,20 @@ impl GatewayKeys {
 pub struct SetupFolder {
     target: PathBuf,
     staging: PathBuf,
+    work: PathBuf,
+    /// Whether the work folder was made here.
+    made_work: bool,
 }
 
 impl SetupFolder {
-    /// Starts to set up a gateway in this folder, which must be new or empty.
+    /// Starts to set up a gateway in this folder, which must be new or empty. Its servers work in the
+    /// folder `work`, which is made unless it is there.
     ///
     /// # Errors
     /// [`SetupError`].
-    pub fn begin(target: &Path) -> Result<Self, SetupError> {
+    pub fn begin(target: &Path, work: &Path) -> Result<Self, SetupError> {
         let target = std::path::absolute(target).map_err(io_error("find", target))?;
+        let work = without_parents(work).map_err(io_error("make", work))?;
         match fs::read_dir(&target).map(|mut entries| entries.next().is_some()) {
             Ok(false) => {}
             Ok(true) => return Err(SetupError::Occupied { path: target }),
@@ -76,7 +81,9 @@ impl SetupFolder {
             }
             _ => {}
         }
-        let folder = Self { target, staging };
+        let made_work = !work.exists();
+        private_file::create_folders(&work).map_err(io_error("make", &work))?;
+        let folder = Self { target, staging, work, made_work };
         for name in ["", "policy", ".weaver", ".weaver/inbox", ".weaver/keys"] {
             let path = folder.staging.join(name);
             private_file::create_folder(&path).map_err(io_error("make", &path))?;
@@ -92,7 +99,7 @@ impl SetupFolder {
         // The real keys are generated later; starting a server verifies nothing.
         let stand_in = SigningKey::from_seed([0; 32]).public();
         let keys = PublicKeys { root: &stand_in, owner: &stand_in };
-        let draft = GatewayDraft::for_listing(selection, keys);
+        let draft = GatewayDraft::for_listing(selection, keys, &self.work);
         self.write_config_and_secrets(&draft)?;
         config::load(self.staging.join("weaver.toml")).map_err(SetupError::Check)
     }
@@ -108,7 +115,7 @@ impl SetupFolder {
         keys: &GatewayKeys,
         now: Timestamp,
     ) -> Result<(Config, PolicySet), SetupError> {
-        let draft = GatewayDraft::from_review(selection, review, keys.public());
+        let draft = GatewayDraft::from_review(selection, review, keys.public(), &self.work);
         self.write_config_and_secrets(&draft)?;
         let signer =
             DocumentSigner { folder: &self.staging.join("policy"), key: &keys.root_key, now };
@@ -152,6 +159,21 @@ impl Drop for SetupFolder {
     fn drop(&mut self) {
         // After the move it no longer exists. If removing fails, the next setup tries again.
         let _ = fs::remove_dir_all(&self.staging);
+        // Only an empty folder can be removed this way: one in which nobody has worked yet.
+        if self.made_work && !self.target.join("weaver.toml").exists() {
+            let _ = fs::remove_dir(&self.work);
+        }
+    }
+}
+
+/// The absolute path of a folder, with no part that leads upwards. The folders above it are made.
+fn without_parents(folder: &Path) -> io::Result<PathBuf> {
+    let folder = std::path::absolute(folder)?;
+    let Some((above, name)) = folder.parent().zip(folder.file_name()) else { return Ok(folder) };
+    private_file::create_folders(above)?;
+    match folder.components().any(|part| part == Component::ParentDir) {
+        true => Ok(above.canonicalize()?.join(name)),
+        false => Ok(folder),
     }
 }
 

@@ -5,7 +5,6 @@
 //! again.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,8 +14,6 @@ use crate::bounded_file;
 use crate::clients::{replace_file, without_toml_servers};
 use crate::config::{self, Config};
 
-/// The temporary configuration that is checked before anything is replaced.
-const TRIAL_CONFIG: &str = ".weaver-remove.toml";
 /// The table of servers.
 const SERVERS: &str = "mcpServers";
 
@@ -76,6 +73,7 @@ impl ServerRemoval {
     /// still there.
     pub fn apply(&self) -> Result<(), SetupError> {
         let file = &self.config.file;
+        self.config.note_replacement(&self.text).map_err(io_error("note the change of", file))?;
         replace_file(file, &self.text).map_err(io_error("write", file))?;
         if let Some(SecretsRemoval { path, text, .. }) = &self.secrets {
             replace_file(path, text).map_err(io_error("write", path))?;
@@ -85,14 +83,10 @@ impl ServerRemoval {
 
     /// Whether the gateway could start with the new text.
     fn check(&self) -> Result<(), SetupError> {
-        let trial = self.config.base().join(TRIAL_CONFIG);
-        replace_file(&trial, &self.text).map_err(io_error("write", &trial))?;
         let lookup =
             |name: &str| Some(std::env::var(name).unwrap_or_else(|_| UNKNOWN_VALUE.to_owned()));
-        let checked = config::load_with(&trial, &lookup).map(drop);
-        // A leftover is overwritten by the next removal.
-        let _ = fs::remove_file(&trial);
-        checked.map_err(SetupError::Check)
+        let checked = config::load_text_with(&self.config.file, &self.text, &lookup);
+        checked.map(drop).map_err(SetupError::Check)
     }
 }
 

@@ -24,8 +24,11 @@ use super::posture_change;
 use super::update::with_version;
 use crate::bounded_file;
 use crate::config::{self, Config};
+use crate::private_file;
 
 const POLICY: &str = "policy.toml";
+/// The folder of drafts, in the gateway's private folder.
+const DRAFTS: &str = "drafts";
 
 /// An existing gateway's policy, to be changed and signed again.
 pub struct PolicyRevision {
@@ -74,6 +77,18 @@ impl PolicyRevision {
     #[must_use]
     pub fn root_key(&self) -> PathBuf {
         self.config.base().join(ROOT_KEY)
+    }
+
+    /// The folder for texts that are edited before they are signed, which servers are denied.
+    ///
+    /// # Errors
+    /// [`SetupError`], if it cannot be made.
+    pub fn draft_folder(&self) -> Result<PathBuf, SetupError> {
+        let folder = self.config.private_folder().join(DRAFTS);
+        let made = self.config.make_private_folder();
+        let made = made.and_then(|_| private_file::create_own_folder(&folder));
+        made.map_err(io_error("make", &folder))?;
+        Ok(folder)
     }
 
     /// A policy set of this text with the other documents in force.
@@ -178,7 +193,7 @@ impl PolicyRevision {
     /// [`SetupError`]; then the gateway is unchanged.
     pub fn apply(&self, text: &str, key: &SigningKey, now: Timestamp) -> Result<(), SetupError> {
         let folder = &self.config.documents_folder;
-        let staging = copy_for_staging(folder, &["policy."])?;
+        let staging = copy_for_staging(&self.config, &["policy."])?;
         let signer = DocumentSigner { folder: &staging, key, now };
         let signed = signer.write(DocumentKind::Policy, text).and_then(|()| {
             let config = Config { documents_folder: staging.clone(), ..self.config.clone() };

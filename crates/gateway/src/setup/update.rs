@@ -35,8 +35,6 @@ use crate::interruption;
 use crate::listing::ListingResult;
 use crate::serve::FeatureKind;
 
-/// The temporary configuration from which new servers are started.
-const TRIAL_CONFIG: &str = ".weaver-update.toml";
 const POLICY: &str = "policy.toml";
 
 /// An existing gateway.
@@ -140,16 +138,12 @@ impl GatewayUpdate {
         if selection.servers.is_empty() {
             return Ok(self.config.upstreams.clone());
         }
-        let trial_config = self.config.base().join(TRIAL_CONFIG);
         let text = self.with_sections(self.text.clone(), selection);
-        replace_file(&trial_config, &text).map_err(io_error("write", &trial_config))?;
         let own = |name: &str| {
             let secret = selection.secrets.iter().find(|secret| secret.variable == name);
             secret.map(|secret| secret.value.clone())
         };
-        let config = config::load_with_variables(&trial_config, &own);
-        // Nobody needs it; the next update overwrites a leftover one.
-        let _ = fs::remove_file(&trial_config);
+        let config = config::load_text(&self.config.file, &text, &own);
         Ok(config.map_err(SetupError::Check)?.upstreams)
     }
 
@@ -257,7 +251,9 @@ impl GatewayUpdate {
             replace_file(&secrets, &text).map_err(io_error("write", &secrets))?;
         }
         let text = self.config_text(selection);
-        replace_file(&self.config.file, &text).map_err(io_error("write", &self.config.file))?;
+        let file = &self.config.file;
+        self.config.note_replacement(&text).map_err(io_error("note the change of", file))?;
+        replace_file(file, &text).map_err(io_error("write", file))?;
         config::check(&self.config.file, now).map_err(SetupError::Check).map(|_| ())
     }
 
@@ -282,7 +278,7 @@ impl GatewayUpdate {
 
     /// Removes what an interrupted update left.
     fn remove_leftovers(&self) {
-        let _ = fs::remove_dir_all(staging_folder(&self.config.documents_folder));
+        let _ = fs::remove_dir_all(staging_folder(&self.config));
     }
 
     /// The documents folder with these documents, signed and checked, next to the old one.
@@ -296,7 +292,7 @@ impl GatewayUpdate {
         let documents = [(DocumentKind::Contracts, contracts), (DocumentKind::Policy, policy)];
         let new = documents.iter().filter(|(_, text)| text.is_some());
         let replaced: Vec<String> = new.map(|(kind, _)| format!("{kind}.")).collect();
-        let staging = copy_for_staging(&self.config.documents_folder, &replaced)?;
+        let staging = copy_for_staging(&self.config, &replaced)?;
         let signer = DocumentSigner { folder: &staging, key, now };
         for (kind, text) in documents {
             text.map(|text| signer.write(kind, text)).transpose()?;
