@@ -56,13 +56,13 @@ fn is_arithmetic(text: &ToolText) -> bool {
 /// Whether what was found leaves open whether it is a computation.
 fn is_open(found: &Classification) -> bool {
     let said = |word: &&str| {
-        found.why.contains(&format!("description `{word}")) || found.why.contains(&format!("name `{word}"))
+        let (described, named) = (format!("description `{word}"), format!("name `{word}"));
+        found.why.contains(&described) || found.why.contains(&named)
     };
     match found.action {
         ToolAction::Unknown => true,
-        ToolAction::Compute | ToolAction::Read => false,
         ToolAction::Write | ToolAction::AddToOwnData | ToolAction::Destroy => {
-            found.is_vague() || EDITS.iter().any(|word| said(&word)) || MAKES.iter().any(|word| said(&word))
+            found.is_vague() || EDITS.iter().any(said) || MAKES.iter().any(said)
         }
         _ => false,
     }
