@@ -11,6 +11,7 @@
 //! not every way to say that a tool writes is understood.
 
 mod action;
+mod computation;
 mod critical_arguments;
 mod document;
 mod effects;
@@ -26,6 +27,7 @@ mod records;
 mod server_features;
 mod server_reach;
 mod server_traits;
+mod service_name;
 mod sharing;
 mod tool_text;
 mod verb;

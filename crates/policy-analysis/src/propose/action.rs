@@ -12,7 +12,7 @@ mod name;
 mod sentence;
 
 use super::tool_text::ToolText;
-use super::{ToolHints, lexicon, receiver_reads, sharing};
+use super::{ToolHints, computation, lexicon, reach, receiver_reads, sharing, verb};
 use name::{classify_name, classify_title};
 use sentence::{classify_first_sentence, classify_later_sentences};
 
@@ -66,14 +66,28 @@ impl Classification {
         self.action <= ToolAction::Read && !self.vague
     }
 
-    fn with_action(self, action: ToolAction, why: &str) -> Self {
+    pub(super) fn is_vague(&self) -> bool {
+        self.vague
+    }
+
+    pub(super) fn with_action(self, action: ToolAction, why: &str) -> Self {
         Self { action, vague: false, looks_up: false, why: format!("{why}; {}", self.why) }
     }
 }
 
 /// Classifies a tool.
 pub(super) fn classify(text: &ToolText, hints: ToolHints) -> Classification {
+    // That it can mark what it reads as read is why a server says that it does more than read.
+    let marks = text.argument_words.iter().any(|words| {
+        matches!(&words[..], [mark, .., last] if mark == "mark" && matches!(last.as_str(), "read" | "seen"))
+    });
+    let read_only = hints.read_only.filter(|only| *only || !marks);
+    let hints = ToolHints { read_only, ..hints };
     let words = answers_with_export(classify_words(text, hints), text, hints);
+    let words = raise_joined_write(computation::computes(&words, text).unwrap_or(words), text);
+    if let Some(analysis) = classify_code_analysis(text, &words) {
+        return apply_hints(analysis, hints);
+    }
     if let Some(program) = classify_program(text, hints, &words) {
         return program;
     }
@@ -109,6 +123,44 @@ fn raise_reads_for_others(found: Classification, text: &ToolText) -> Classificat
         Some(why) => found.with_action(ToolAction::Send, &why),
         None => found,
     }
+}
+
+/// A tool that finds something and changes it (`detect and resolve`) writes, if it is named by the
+/// change. One that takes a verdict on a task notes it.
+fn raise_joined_write(found: Classification, text: &ToolText) -> Classification {
+    const VERDICTS: [&str; 4] = ["score", "verdict", "grade", "rating"];
+    if found.action > ToolAction::Read {
+        return found;
+    }
+    let is_joined = |word: &String| {
+        let changes = matches!(verb::name_sense(word, None), Some(verb::Sense::VagueVerb(_)));
+        changes && text.first_sentence().windows(2).any(|two| matches!(two, [and, next] if and == "and" && next == word))
+    };
+    if text.name.first().is_some_and(is_joined) {
+        return found.with_action(ToolAction::Write, "it also changes what it finds");
+    }
+    let notes = text.is_named(&reach::TASKS) && text.last_words().any(|word| VERDICTS.contains(&word));
+    match notes {
+        true => found.with_action(ToolAction::Write, "it notes a verdict"),
+        false => found,
+    }
+}
+
+/// A tool that takes code to show its syntax, or to try a rule on it, runs none of it.
+fn classify_code_analysis(text: &ToolText, words: &Classification) -> Option<Classification> {
+    const SYNTAX: [&str; 5] = ["syntax", "ast", "rule", "lint", "parse"];
+    const RUNS: [&str; 12] = [
+        "run", "runs", "execute", "executes", "executed", "evaluate", "evaluates", "eval", "sandbox",
+        "interpreter", "shell", "fix",
+    ];
+    let is_open = words.vague || words.action == ToolAction::Unknown || words.is_read_only();
+    let mut said = text.name.iter().chain(text.sentences.iter().flatten());
+    let takes_only_code =
+        text.takes(&["code"]) && !text.takes(&["sql", "statement", "cypher", "script", "command", "shell"]);
+    let analyses = is_open && takes_only_code && text.is_about(&SYNTAX);
+    let runs = said.any(|word| RUNS.contains(&word.as_str()));
+    (analyses && !runs)
+        .then(|| words.clone().with_action(ToolAction::Compute, "it looks at the syntax of code"))
 }
 
 /// A tool that takes a program can do anything, unless it is a query that is declared to read.

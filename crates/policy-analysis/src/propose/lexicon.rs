@@ -103,12 +103,17 @@ pub(super) fn names_receiver(text: &ToolText) -> bool {
         "user", "person", "colleague", "customer", "client", "employee", "student", "patient",
         "friend",
     ];
-    text.last_words().any(|word| PEOPLE.contains(&word))
-        || text.takes(&[
-            "recipient", "attendee", "participant", "invitee", "guest", "to", "cc", "bcc", "email",
-            "channel", "assignee", "member", "audience", "phone", "reviewer", "collaborator",
-            "receiver",
-        ])
+    // The id of a mail is no address, and what is kept in files of this machine tells nobody.
+    let is_address = |words: &Vec<String>| {
+        let is_id = words.last().is_some_and(|word| matches!(word.as_str(), "id" | "ids"));
+        !is_id && words.iter().any(|word| singular(word) == "email")
+    };
+    let told = ["recipient", "attendee", "participant", "invitee", "guest", "cc", "bcc", "channel"];
+    let others = ["to", "assignee", "member", "audience", "phone", "reviewer", "collaborator", "receiver"];
+    text.argument_words.iter().any(is_address)
+        || text.takes(&told)
+        || !text.keeps_files
+            && (text.last_words().any(|word| PEOPLE.contains(&word)) || text.takes(&others))
 }
 
 /// Whether a read may return a secret.

@@ -4,7 +4,7 @@
 
 use super::lexicon::singular;
 use super::tool_text::ToolText;
-use super::{ServerReach, ToolHints, own_data, sharing};
+use super::{ServerReach, ToolHints, own_data, service_name, sharing};
 
 /// Argument names for things beyond this machine.
 const REMOTE_ARGUMENTS: [&str; 33] = [
@@ -101,7 +101,9 @@ pub(super) fn determine_write_reach(
     // A service that says closed world means its own.
     let is_its_own = server == ServerReach::Service && !text.takes_path;
     let open_world = hints.open_world.filter(|open| *open || !is_its_own);
-    if let Some(reach) = plain_reach(text, ToolHints { open_world, ..hints }) {
+    let is_own_database = server == ServerReach::Folder
+        && text.service.as_deref().is_some_and(service_name::is_database);
+    if !is_own_database && let Some(reach) = plain_reach(text, ToolHints { open_world, ..hints }) {
         return reach;
     }
     let shown = |word: &str| weaver_text::escape::line(word).into_owned();
@@ -124,7 +126,7 @@ pub(super) fn determine_write_reach(
     match local_object(text) {
         Some(word) => Reach::local(format!("`{}` is local", shown(word))),
         None if server == ServerReach::Folder => {
-            Reach::local("its server was set up for a folder of this machine")
+            Reach::local("its server keeps what it has on this machine")
         }
         None => Reach::open("nothing shows that it stays on this machine"),
     }

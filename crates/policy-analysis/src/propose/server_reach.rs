@@ -1,11 +1,16 @@
 //! Whether a server speaks to a service, judged by all of its tools.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 
 use super::action::{self, ToolAction};
 use super::lexicon::singular;
 use super::tool_text::ToolText;
-use super::{ToolDescription, ToolHints, hints, local_write, reach};
+use super::{ToolDescription, ToolHints, hints, local_write, reach, service_name};
+
+/// The longest part of a description in which files are looked for, in characters.
+const MAX_DESCRIPTION: usize = 2_000;
 
 /// How far a server reaches, judged by all of its tools. If one of them mails, shares or names an
 /// account, the files of the others are no files on this disk.
@@ -26,7 +31,8 @@ pub enum ServerReach {
     Unknown,
     /// One of the tools reaches other people or names an account, so the server speaks to a service.
     Service,
-    /// It was set up for a folder of this machine, and none of its tools speaks to a service.
+    /// It was set up for a folder of this machine, or its tools say which file it keeps
+    /// everything in, and none of them speaks to a service.
     Folder,
     /// Most of its tools are about documents such as those of an office, and they lie on this
     /// machine.
@@ -40,6 +46,9 @@ impl ServerReach {
         let tools: Vec<&Value> = tools.into_iter().collect();
         if edits_documents(&tools) {
             return Self::Documents;
+        }
+        if keeps_one_file(&tools) {
+            return Self::Folder;
         }
         let hints_count = !hints::repeat_defaults(&tools);
         match tools.into_iter().any(|tool| speaks_to_service(tool, hints_count)) {
@@ -86,6 +95,36 @@ fn edits_documents(tools: &[&Value]) -> bool {
         && !texts.iter().any(speaks_elsewhere)
 }
 
+/// Whether a third of the tools, and at least three, name the same file, in which the server keeps what
+/// it has (`Add a task to TODO.md`), and none sends anything or names an address or an account.
+fn keeps_one_file(tools: &[&Value]) -> bool {
+    const SENDS: [&str; 9] = [
+        "send", "share", "publish", "invite", "upload", "email", "push", "sync", "login",
+    ];
+    const ELSEWHERE: [&str; 14] = [
+        "owner", "email", "recipient", "account", "tenant", "organization", "attendee", "repo", "repository",
+        "url", "host", "token", "workspace", "channel",
+    ];
+    let described: Vec<ToolDescription<'_>> =
+        tools.iter().map(|tool| ToolDescription::from_json(tool)).collect();
+    let mut named: BTreeMap<String, usize> = BTreeMap::new();
+    for tool in &described {
+        let words = weaver_text::escape::truncate(tool.description, MAX_DESCRIPTION);
+        let files: BTreeSet<String> =
+            words.split_whitespace().filter_map(service_name::file_name).collect();
+        files.into_iter().for_each(|file| *named.entry(file).or_default() += 1);
+    }
+    let often = named.into_values().max().unwrap_or_default();
+    let reaches_out = |tool: &ToolDescription<'_>| {
+        let text = ToolText::new(tool);
+        text.names_verb(&SENDS)
+            || !text.receivers.is_empty()
+            || text.last_words().any(|word| ELSEWHERE.contains(&word))
+            || tool.hints.open_world == Some(true)
+    };
+    often >= 3 && often.saturating_mul(3) >= tools.len() && !described.iter().any(reaches_out)
+}
+
 fn speaks_to_service(tool: &Value, hints_count: bool) -> bool {
     let tool = ToolDescription::from_json(tool);
     let text = ToolText::new(&tool);
@@ -99,8 +138,10 @@ fn speaks_to_service(tool: &Value, hints_count: bool) -> bool {
     let names_account = !local_write::takes_base(tool.input)
         && text.last_words().any(|word| ACCOUNT_WORDS.contains(&word));
     // Steps in the course of a task, which its own list keeps.
-    let is_step = text.is_about(&reach::TASKS) && text.names_verb(&["approve", "request"]);
-    reaches && found.why.starts_with("name `") && !is_step || names_account || shares_tasks
+    let is_step = (text.is_about(&reach::TASKS) || text.is_named(&["tamper"])) && text.names_verb(&["approve", "request", "accept"]);
+    // What is generated, a password for instance, lets nobody in yet.
+    let is_made = found.why.starts_with("name `generate`");
+    reaches && found.why.starts_with("name `") && !is_step && !is_made || names_account || shares_tasks
 }
 
 /// Whether an argument is a place in which people work together.

@@ -60,8 +60,18 @@ fn made_up_tools_get_the_proposals_that_an_operator_would_write() {
 
 #[test]
 fn a_clear_verb_of_reading_is_outweighed_only_by_what_is_said_of_the_tool() {
+    check_hinted(include_str!("tests/reads.txt"));
+}
+
+#[test]
+fn tools_that_compute_analyse_or_keep_things_here_are_not_held_and_their_like_are() {
+    check_hinted(include_str!("tests/needless.txt"));
+}
+
+/// Checks tools that are given with their hints, one a line.
+fn check_hinted(text: &str) {
     let mut wrong = Vec::new();
-    let lines = include_str!("tests/reads.txt").lines();
+    let lines = text.lines();
     for line in lines.filter(|line| !line.starts_with('#')) {
         let [name, hints, arguments, description, effects, sink] =
             line.split('|').collect::<Vec<_>>()[..]
@@ -281,6 +291,27 @@ fn files_of_a_server_that_shares_are_not_local() {
     assert_eq!(words_at(&closed, ServerReach::Service), "write_open", "its own world");
     let move_file = tool("move_file", &["source_path", "target_path"]);
     assert_eq!(words_at(&move_file, ServerReach::Service), "write_local", "a path is on a disk");
+}
+
+#[test]
+fn a_server_that_names_the_file_it_keeps_everything_in_is_local() {
+    let tool = |name: &str, arguments: &str, description: &str| json!({ "name": name, "description": description, "inputSchema": schema(arguments) });
+    let board = [
+        tool("task_create", "title,assignee,milestone", "Create a new task using Backlog.md"),
+        tool("task_edit", "id,title,assignee", "Edit a Backlog.md task."),
+        tool("milestone_rename", "from,to", "Rename a milestone of Backlog.md."),
+        tool("milestone_remove", "name", "Remove a milestone."),
+    ];
+    let local = ["write_local", "write_local", "write_local", "destructive"];
+    assert_eq!(effects_of_server(&board), local);
+    for other in [
+        tool("task_share", "id", "Share a task."),
+        tool("task_list", "workspace", "List tasks of Backlog.md"),
+        tool("task_assign", "id,email", "Assign a task."),
+    ] {
+        let effects = effects_of_server(&[&board[..], std::slice::from_ref(&other)].concat());
+        assert!(!effects[..3].contains(&"write_local"), "{other}: {effects:?}");
+    }
 }
 
 #[test]

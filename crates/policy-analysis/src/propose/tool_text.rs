@@ -6,7 +6,8 @@ use serde_json::Value;
 use weaver_text::split;
 use weaver_types::JsonPointer;
 
-use super::{ToolDescription, lexicon};
+use super::service_name::named_service;
+use super::{ServerReach, ToolDescription, lexicon};
 
 /// The maximum length of a description that is read, in characters.
 const MAX_DESCRIPTION: usize = 2_000;
@@ -40,6 +41,8 @@ pub(super) struct ToolText {
     pub(super) service: Option<String>,
     /// Whether its server works on documents that lie on this machine.
     pub(super) is_document: bool,
+    /// Whether its server keeps what it has in files of this machine.
+    pub(super) keeps_files: bool,
 }
 
 impl ToolText {
@@ -49,6 +52,8 @@ impl ToolText {
         // A line that starts in lower case continues the previous line.
         let description = join_wrapped_lines(&description);
         let service = named_service(&description);
+        // What other tools and their arguments are called says nothing of this one.
+        let description = without_identifiers(&description);
         let sentences = description.split(['.', ';', '\n', '!', ':', '(', ')']);
         let sentences = sentences.map(split::words).filter(|words| !words.is_empty()).collect();
         let names = argument_names(tool.input).into_iter().take(MAX_ARGUMENTS);
@@ -83,6 +88,7 @@ impl ToolText {
             receivers,
             service,
             is_document: tool.is_of_documents(),
+            keeps_files: tool.server == ServerReach::Folder,
         }
     }
 
@@ -204,6 +210,23 @@ fn without_argument_documentation(text: &str) -> String {
     out
 }
 
+/// The text with a word in place of each identifier (`send_email`, `can_send=true`), the parts of which
+/// are no words of the sentence.
+fn without_identifiers(text: &str) -> String {
+    let is_edge = |c: char| !c.is_alphanumeric() && c != '_';
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_inclusive(char::is_whitespace) {
+        let inner = word.trim_matches(is_edge);
+        match word.split_once(inner) {
+            Some((before, after)) if inner.contains('_') && !inner.contains(['/', '.', ',']) => {
+                out.extend([before, "name", after]);
+            }
+            _ => out.push_str(word),
+        }
+    }
+    out
+}
+
 /// The text with wrapped lines joined.
 fn join_wrapped_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -213,27 +236,6 @@ fn join_wrapped_lines(text: &str) -> String {
         out.push_str(line);
     }
     out
-}
-
-/// A proper name within the first sentence that is not a file format or local program.
-fn named_service(text: &str) -> Option<String> {
-    const LOCAL: [&str; 30] = [
-        "git", "sqlite", "json", "markdown", "python", "javascript", "docker", "excel", "duckdb",
-        "unix", "linux", "windows", "base64", "utf", "word", "powerpoint", "libreoffice", "office",
-        "latex", "bibtex", "pandoc", "eslint", "typescript",
-        // Words that only begin a sentence.
-        "all", "each", "every", "this", "the", "returns", "use",
-    ];
-    let first = text.trim_start().split(['.', '\n']).next()?;
-    let words = first.split_whitespace().skip(1);
-    let named = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-    let mut named = named.filter(|word| {
-        let mut letters = word.chars();
-        letters.next().is_some_and(char::is_uppercase)
-            && letters.any(char::is_lowercase)
-            && !LOCAL.contains(&word.to_lowercase().as_str())
-    });
-    named.next().map(str::to_owned)
 }
 
 /// The names of the arguments.

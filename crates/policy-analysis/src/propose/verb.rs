@@ -61,6 +61,14 @@ pub(super) fn names_plain_write(name: &[String]) -> bool {
     })
 }
 
+/// Whether a word of a name is a verb that does more than to read, compute or do one of these.
+pub(super) fn is_verb_of_change(word: &str, others: &[&str]) -> bool {
+    let Some(Sense::Verb(action) | Sense::VagueVerb(action)) = name_sense(word, None) else {
+        return false;
+    };
+    action > ToolAction::Read && !others.contains(&word)
+}
+
 /// The sense of a word in a description, in any form of the verb.
 pub(super) fn description_sense(word: &str, next: Option<&String>) -> Option<Sense> {
     match word {
@@ -99,7 +107,17 @@ pub(super) fn is_read_noun(word: &str) -> bool {
 /// Whether the word at this place continues a list of nouns: `news and updates`. It is a verb if
 /// an object follows (`gets and resets the counter`) or after a verb (`gets and updates`).
 pub(super) fn is_noun(sentence: &[String], position: usize) -> bool {
+    const AUXILIARIES: [&str; 6] = ["are", "were", "have", "can", "will", "must"];
+    const FRAGMENT_STARTS: [&str; 6] = ["including", "includes", "with", "without", "like", "such"];
     let Some(word) = sentence.get(position) else { return false };
+    // `which imports are used`; `(including body and reply headers)`.
+    let next = sentence.get(position.saturating_add(1)).map(String::as_str);
+    let is_subject = word.ends_with('s') && next.is_some_and(|next| AUXILIARIES.contains(&next));
+    let starts = sentence.first().is_some_and(|word| FRAGMENT_STARTS.contains(&word.as_str()));
+    let joins = matches!(word_before(sentence, position, 1), Some("and" | "or"));
+    if is_subject || starts && joins {
+        return true;
+    }
     let before = |count| word_before(sentence, position, count);
     let joins_verb = before(2).is_some_and(|joined| {
         let is_verb = matches!(description_sense(joined, None), Some(Sense::Verb(_)));
@@ -137,7 +155,10 @@ pub(super) fn passive_action(sentence: &[String], position: usize) -> Option<Too
     let marks_read = matches!(sentence.get(position).map(String::as_str), Some("marked"))
         && after(1) == Some("as")
         && matches!(after(2), Some("read" | "seen" | "viewed"));
-    if !is_passive || marks_read {
+    // What somebody is permitted to do, the tool does not do.
+    let permits = after(1) == Some("to")
+        && matches!(after(0), Some("permitted" | "allowed" | "authorized" | "authorised"));
+    if !is_passive || marks_read || permits {
         return None;
     }
     let start = position.saturating_sub(auxiliary);

@@ -77,8 +77,19 @@ fn introduced_action(
     // `Warning: …` is no verb.
     let is_gerund = before.is_none() && word.ends_with("ing");
     let counts = verb::introduces_verb(before) && !is_gerund && !(is_for_caller && is_imperative());
+    let counts = counts && !is_denied(sentence, position);
     let active = counts.then(active).flatten().or_else(|| means(before, word, next));
     active.or_else(|| verb::passive_action(sentence, position))
+}
+
+/// Whether a word stands in what is denied: `not append or send`.
+fn is_denied(sentence: &[String], position: usize) -> bool {
+    let before = |count| verb::word_before(sentence, position, count);
+    matches!(before(1), Some("or" | "and"))
+        && (2..=3).any(|count| {
+            matches!(before(count), Some("not" | "never" | "without"))
+                && before(count - 1) != Some("only")
+        })
 }
 
 /// What the word at this place plainly says is done by the tool: a verb in the third person with an

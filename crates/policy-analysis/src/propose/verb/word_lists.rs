@@ -55,7 +55,7 @@ pub(super) const VERBS: [(ToolAction, &[&str]); 8] = [
         &[
             "grant", "authorize", "authorise", "authenticate", "login", "logon", "signin",
             "signup", "permit", "unlock", "promote", "elevate", "impersonate", "whitelist",
-            "approve", "sign", "rotate", "register",
+            "approve", "sign", "rotate", "register", "protect", "unprotect", "encrypt",
         ],
     ),
     (
@@ -72,6 +72,7 @@ pub(super) const VERBS: [(ToolAction, &[&str]); 8] = [
             "unstage", "stash", "checkout", "clone", "pick", "capture", "compose", "checkin",
             "optimize", "optimise", "prepare", "collect", "hand", "handover", "assist", "clean",
             "wash", "cook", "dispense", "inject", "apply", "establish", "deploy", "release",
+            "refresh", "rebuild", "reindex", "reopen",
         ],
     ),
     (
@@ -105,10 +106,10 @@ pub(super) const VAGUE_VERBS: [(ToolAction, &[&str]); 2] = [
 ];
 
 /// Nouns for something that is read, if there is no verb.
-pub(super) const READ_NOUNS: [&str; 22] = [
+pub(super) const READ_NOUNS: [&str; 25] = [
     "status", "diff", "log", "tree", "stat", "stats", "history", "info", "details", "metadata",
     "overview", "tail", "head", "cat", "help", "version", "directions", "elevation", "matrix",
-    "snapshot", "screenshot", "blame",
+    "snapshot", "screenshot", "blame", "summary", "candidates", "totals",
 ];
 
 /// Words that are verbs or nouns.
