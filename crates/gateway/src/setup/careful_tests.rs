@@ -73,7 +73,7 @@ fn draft_in(posture: Posture, servers: &[&str], folders: &ServerFolders) -> Gate
     assert_eq!(problems, Vec::<String>::new());
     let key = SigningKey::from_seed([7; 32]).public();
     let keys = PublicKeys { root: &key, owner: &SigningKey::from_seed([8; 32]).public() };
-    GatewayDraft::from_review(&Selection::default(), &review, keys)
+    GatewayDraft::from_review(&Selection::default(), &review, keys, Path::new(WORK))
 }
 
 /// The documents of a posture for these servers.
