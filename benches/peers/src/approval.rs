@@ -122,5 +122,6 @@ fn request() -> Result<ApprovalRequest, Failure> {
         opened_at: NOW,
         deadline: Timestamp::from_micros(NOW.micros() + 900_000_000),
         supersedes: None,
+        unreviewed_writes: 0,
     })
 }

@@ -78,11 +78,11 @@ impl PolicyDecisionPoint {
         let EvaluationRequest { caller, request, arguments, masks, operation, .. } =
             evaluation_request;
         let settings = &caller.run.settings;
-        let Some((label, exceeded, finished, spent)) = lock_run(&slot).map(|cached| {
+        let Some((label, unreviewed_writes, exceeded, finished, spent)) = lock_run(&slot).map(|cached| {
             let (state, spent) =
                 (cached.state(), exhausted_budget_denial(&cached, &settings.budget, operation));
             let exceeded = state.meters.exceeded(&settings.budget);
-            (state.label.clone(), exceeded, cached.finished_calls(), spent)
+            (state.label.clone(), state.unreviewed_writes, exceeded, cached.finished_calls(), spent)
         }) else {
             let detail = "the run's state is unusable";
             let decision = denied_decision(policy, ReasonCode::InternalError, detail);
@@ -130,6 +130,7 @@ impl PolicyDecisionPoint {
             }
         };
         let mut evaluation = Evaluation::new(decide(None), None);
+        evaluation.unreviewed_writes = unreviewed_writes;
         if operation == Operation::Invoke {
             evaluation = self
                 .apply_releases(policy, evaluation_request, &target, &query, &decide, evaluation);
@@ -173,6 +174,7 @@ impl PolicyDecisionPoint {
                     query,
                     target,
                     preconditions: &[],
+                    unreviewed_writes: evaluation.unreviewed_writes,
                     decision,
                     decide,
                 };
@@ -191,6 +193,7 @@ impl PolicyDecisionPoint {
                 query,
                 target,
                 preconditions: &evaluation.preconditions,
+                unreviewed_writes: evaluation.unreviewed_writes,
                 decision: evaluation.decision,
                 decide: &|release| decide(Some(release)),
             });

@@ -60,6 +60,8 @@ pub(crate) struct Evaluation {
     pub(crate) slot: Option<RunSlot>,
     /// The label of the run at the time of the evaluation.
     pub(crate) label: Label,
+    /// How many calls of the run had written by then without that a person released them.
+    pub(crate) unreviewed_writes: u64,
     /// The preconditions as they were observed.
     pub(crate) preconditions: Vec<ObservedPrecondition>,
     /// What the signal sources report.
@@ -82,6 +84,7 @@ impl Evaluation {
             target: None,
             slot,
             label: Label::clean(),
+            unreviewed_writes: 0,
             preconditions: Vec::new(),
             signals: SignalReport::none(),
             hold_state: HoldState::Free,

@@ -137,6 +137,7 @@ impl PolicyDecisionPoint {
             opened_at: now,
             deadline: now.after(approval_limits::request_ttl(policy)),
             supersedes,
+            unreviewed_writes: evaluation.unreviewed_writes,
         };
         let held_request = HeldRequest {
             principal: caller.principal.clone(),

@@ -11,6 +11,7 @@ mod approval_records;
 mod approval_resolver;
 mod approval_standing;
 mod approval_words;
+mod approval_writes;
 mod approvals;
 mod calibration;
 mod carried_values;

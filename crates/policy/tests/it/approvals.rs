@@ -147,6 +147,7 @@ pub(crate) fn request(quorum: u8) -> ApprovalRequest {
         opened_at,
         deadline: opened_at.after(15 * minute),
         supersedes: None,
+        unreviewed_writes: 0,
     }
 }
 
