@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use weaver_agent_kernel::{AuthorizedCall, ChunkSource, Driver, DriverError, StreamSummary};
-use weaver_types::{BoxFuture, RawContent, RawResult};
+use weaver_types::{BoxFuture, RawContent, RawResult, RunId};
 
 use crate::call_result::to_raw_result;
 use crate::child_config::ChildConfinement;
@@ -194,6 +194,10 @@ impl Driver for McpDriver {
 
     fn reports_progress(&self) -> bool {
         true
+    }
+
+    fn working_folder(&self, run: &RunId) -> Option<String> {
+        self.instances.as_ref()?.working_folder(run)
     }
 
     fn name(&self) -> &str {

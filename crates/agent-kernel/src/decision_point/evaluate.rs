@@ -65,7 +65,8 @@ impl PolicyDecisionPoint {
             return Err(unknown());
         }
         let contract = self.compare_with_baseline(policy, &entry, &capability);
-        Ok(CallTarget { entry, capability, contract, arguments: None })
+        let folder = entry.driver.working_folder(&caller.run.run_id);
+        Ok(CallTarget { entry, capability, contract, arguments: None, folder })
     }
 
     fn evaluate_target(
@@ -112,6 +113,7 @@ impl PolicyDecisionPoint {
             now: evaluation_request.at.now,
             human_channel: self.context.settings.human_channel,
             run: Some(run),
+            folder: target.folder.as_deref(),
             signals: &signals,
             origins: Some(&self.context.value_origins(&slot)),
             ..PolicyQuery::new(&target.capability, caller.principal, request)

@@ -107,6 +107,8 @@ pub(crate) struct CallTarget {
     /// How it compares with the registered and the approved version.
     pub(crate) contract: ContractComparison,
     pub(crate) arguments: Option<CanonicalArguments>,
+    /// The folder in which the call works, where that decides what its arguments mean.
+    pub(crate) folder: Option<String>,
 }
 
 /// A denial for a reason outside of the policy's checks.

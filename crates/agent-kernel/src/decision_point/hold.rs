@@ -122,6 +122,7 @@ impl PolicyDecisionPoint {
             capability: target.capability.id().clone(),
             fingerprint: target.capability.fingerprint(),
             arguments: arguments.clone(),
+            folder: target.folder.clone(),
             policy: decision.basis().policy,
             contracts: decision.basis().contracts,
             principal: caller.principal.id.clone(),

@@ -56,6 +56,7 @@ impl PolicyDecisionPoint {
             principal: call.caller.principal.id.clone(),
             agent: call.caller.principal.agent.clone(),
             capability: call.target.capability.id().clone(),
+            folder: call.target.folder.clone(),
         };
         let mut resumed = match self.approvals.holds.find(&call_key, arguments, call.query.now) {
             None => {

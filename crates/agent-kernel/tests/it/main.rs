@@ -6,6 +6,7 @@ mod agent_runtime;
 mod approval_attacks;
 mod approval_bounds;
 mod approval_cancellations;
+mod approval_folders;
 mod approval_policy;
 mod approval_records;
 mod approval_resolver;

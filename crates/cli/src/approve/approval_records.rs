@@ -197,6 +197,7 @@ pub(super) fn summary(record: &ApprovalRecord, now: Timestamp) -> Value {
                 "status": status,
                 "capability": request.capability,
                 "arguments": request.arguments,
+                "folder": request.folder,
                 "principal": request.principal,
                 "agent": request.agent,
                 "run": request.run,

@@ -89,6 +89,10 @@ pub struct ApprovalRequest {
     pub fingerprint: Digest,
     /// The exact arguments.
     pub arguments: Value,
+    /// The folder in which the call works, where that decides what its arguments mean: a relative path means
+    /// something else in another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// The policy under which it was held.
     pub policy: Digest,
     /// The contracts under which it was held.

@@ -129,6 +129,7 @@ pub(crate) fn request(quorum: u8) -> ApprovalRequest {
         capability: push().id().clone(),
         fingerprint: push().fingerprint(),
         arguments: arguments(),
+        folder: None,
         policy: Digest::from_bytes([1; 32]),
         contracts: Digest::from_bytes([2; 32]),
         principal: PrincipalId::parse("agent").unwrap(),

@@ -81,6 +81,7 @@ impl Asked {
             capability: effective.id().clone(),
             fingerprint: effective.fingerprint(),
             arguments: self.arguments.clone()?,
+            folder: None,
             policy: decision.basis().policy,
             contracts: decision.basis().contracts,
             principal: self.principal.id.clone(),
