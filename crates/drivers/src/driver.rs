@@ -211,7 +211,10 @@ async fn run(instance: &ServerInstance, request: CallRequest) -> Result<RawResul
     if instance.generation().is_none() {
         // A failure up to here certainly precedes the call.
         let connected = upstream.connection().await;
-        connected.map_err(|error| DriverError::Unavailable(error.with_stderr()))?;
+        connected.map_err(|error| {
+            error.log_detail();
+            DriverError::Unavailable(error.for_model())
+        })?;
     }
     // Read before the call, so that it cannot wait for a later connection.
     let enforced = upstream.enforced().await;

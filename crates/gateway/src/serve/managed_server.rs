@@ -30,7 +30,7 @@ use self::instance_config::dedicated_config_factory;
 use self::instances::{Instances, InstancesContext};
 pub(crate) use self::listing_context::{ListingContext, ListingObserver};
 use self::subscription_sync::PlacedSubscriptions;
-pub(crate) use self::unavailable_server::{UnavailableReason, UnavailableServer};
+pub(crate) use self::unavailable_server::{ServerProblem, UnavailableReason, UnavailableServer};
 use super::connected_clients::ConnectedClients;
 use super::instance_id::InstanceId;
 use super::listed_definition::ListedDefinition;
@@ -120,7 +120,7 @@ struct ServerState {
     /// What the ledger has of earlier listings; `None` if that is nothing.
     stored: Option<StoredListing>,
     /// Why it is unavailable; `None` while it is connected.
-    problem: Option<String>,
+    problem: Option<ServerProblem>,
     ready: bool,
 }
 
@@ -186,7 +186,7 @@ impl ManagedServer {
     }
 
     /// Why it is unavailable; `None` while it is available or still unknown.
-    pub(crate) fn problem(&self) -> Option<String> {
+    pub(crate) fn problem(&self) -> Option<ServerProblem> {
         self.state.lock().ok()?.problem.clone()
     }
 
@@ -197,8 +197,9 @@ impl ManagedServer {
             None if self.is_first_attempt_done() || self.is_ready() => return None,
             None => {
                 let seconds = self.started.elapsed().as_secs();
-                let problem = format!("it has been starting for {seconds} s");
-                (UnavailableReason::Starting, problem)
+                let detail = format!("it has been starting for {seconds} s");
+                let message = format!("server `{}` has been starting for {seconds} s", self.name);
+                (UnavailableReason::Starting, ServerProblem { detail, message })
             }
         };
         Some(UnavailableServer { server: self.name.clone(), status, problem })
