@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use weaver_drivers::confine::Launcher;
+use weaver_drivers::confine::{self, Launcher};
 use weaver_drivers::mcp::{Redactor, Upstream};
 use weaver_policy::PolicySet;
 use weaver_policy_analysis::propose::{self, ContractProposal, ServerTraits, ToolDescription};
@@ -79,14 +79,18 @@ pub struct ListingError(String);
 /// `on_waiting` receives the names of those that have not answered; none at the end. A server that
 /// takes longer than `timeout` (30 seconds by default) is given up.
 ///
+/// What a server left when it ended, also outside of its group and its session, is killed before this
+/// returns: such a process would go on while the files of the gateway are replaced.
+///
 /// # Errors
-/// An I/O error, if the runtime cannot be started.
+/// An I/O error, if the runtime cannot be started, or a process that a server left cannot be ended.
 pub fn list_all(
     config: &Config,
     servers: &[UpstreamSettings],
     timeout: Option<Duration>,
     on_waiting: &dyn Fn(&[String]),
 ) -> io::Result<Vec<(UpstreamName, ListingResult)>> {
+    confine::adopt_orphans()?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let timeout = timeout.unwrap_or(LIST_TIMEOUT);
@@ -110,6 +114,7 @@ pub fn list_all(
     });
     on_waiting(&[]);
     runtime.shutdown_timeout(Duration::from_secs(2));
+    confine::kill_orphans()?;
     Ok(listed)
 }
 
