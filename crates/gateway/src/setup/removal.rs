@@ -87,8 +87,15 @@ impl ServerRemoval {
     fn check(&self) -> Result<(), SetupError> {
         let trial = self.config.base().join(TRIAL_CONFIG);
         replace_file(&trial, &self.text).map_err(io_error("write", &trial))?;
-        let lookup =
-            |name: &str| Some(std::env::var(name).unwrap_or_else(|_| UNKNOWN_VALUE.to_owned()));
+        let removed = self.variables();
+        let lookup = |name: &str| match std::env::var(name) {
+            Ok(value) => Some(value),
+            // A variable of the gateway's own environment may be unknown here; a secret that goes is not there.
+            Err(_) => {
+                let is_removed = removed.iter().any(|removed| removed == name);
+                (!is_removed).then(|| UNKNOWN_VALUE.to_owned())
+            }
+        };
         let checked = config::load_with(&trial, &lookup).map(drop);
         // A leftover is overwritten by the next removal.
         let _ = fs::remove_file(&trial);
@@ -101,7 +108,10 @@ impl SecretsRemoval {
     fn plan(config: &Config, old_text: &str, text: &str) -> Result<Option<Self>, SetupError> {
         let Some(path) = config.environment_file.clone() else { return Ok(None) };
         let secrets = read(&path)?;
-        let still_named = named_variables(text);
+        // The other file of servers names variables too, and is not changed here.
+        let other_servers = config.servers_file.as_deref().map(read).transpose()?.unwrap_or_default();
+        let mut still_named = named_variables(text);
+        still_named.extend(named_variables(&other_servers));
         let unused: BTreeSet<&str> =
             named_variables(old_text).difference(&still_named).copied().collect();
         let is_unused = |line: &str| {
