@@ -31,6 +31,7 @@ use self::instances::{Instances, InstancesContext};
 pub(crate) use self::listing_context::{ListingContext, ListingObserver};
 use self::subscription_sync::PlacedSubscriptions;
 pub(crate) use self::unavailable_server::{ServerProblem, UnavailableReason, UnavailableServer};
+use super::client_call::ClientCall;
 use super::connected_clients::ConnectedClients;
 use super::instance_id::InstanceId;
 use super::listed_definition::ListedDefinition;
@@ -222,20 +223,31 @@ impl ManagedServer {
 
     /// Waits until the first attempt has ended, or has lasted for this long.
     pub(crate) async fn wait_for_first_attempt(&self, limit: Duration) {
+        self.wait_at_most(limit.saturating_sub(self.started.elapsed())).await;
+    }
+
+    /// Waits until the first attempt has ended, or for this long.
+    async fn wait_at_most(&self, limit: Duration) {
         let (mut first_attempt_done, mut closing) =
             (self.first_attempt_done.subscribe(), self.closing.subscribe());
         tokio::select! {
             _ = first_attempt_done.wait_for(|done| *done) => {}
             _ = closing.wait_for(|closing| *closing) => {}
-            () = tokio::time::sleep(limit.saturating_sub(self.started.elapsed())) => {}
+            () = tokio::time::sleep(limit) => {}
         }
     }
 
-    /// The same for somebody who asked for one of its tools: it starts before servers that nobody
-    /// waits for.
+    /// Waits for the first attempt on behalf of somebody who asked for one of its tools: it starts before
+    /// servers that nobody waits for. The limit counts from the beginning of the call, however long the server
+    /// has been starting by then; all waits of one call together stay within it.
     pub(crate) async fn start_now(&self, limit: Duration) {
         self.is_needed.send_replace(true);
-        self.wait_for_first_attempt(limit).await;
+        let (call, began) = (ClientCall::current(), Instant::now());
+        let limit = call.as_ref().map_or(limit, |call| call.start_wait_left(limit));
+        self.wait_at_most(limit).await;
+        if let Some(call) = call {
+            call.note_start_wait(began.elapsed());
+        }
     }
 
     /// Ends all waits for it.
