@@ -73,12 +73,7 @@ fn is_free(cost: &Millicents) -> bool {
 
 impl Default for RunState {
     fn default() -> Self {
-        Self {
-            v: 1,
-            meters: RunMeters::default(),
-            label: Label::clean(),
-            unreviewed_writes: 0,
-        }
+        Self { v: 1, meters: RunMeters::default(), label: Label::clean(), unreviewed_writes: 0 }
     }
 }
 

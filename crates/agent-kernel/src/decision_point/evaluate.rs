@@ -79,12 +79,20 @@ impl PolicyDecisionPoint {
         let EvaluationRequest { caller, request, arguments, masks, operation, .. } =
             evaluation_request;
         let settings = &caller.run.settings;
-        let Some((label, unreviewed_writes, exceeded, finished, spent)) = lock_run(&slot).map(|cached| {
-            let (state, spent) =
-                (cached.state(), exhausted_budget_denial(&cached, &settings.budget, operation));
-            let exceeded = state.meters.exceeded(&settings.budget);
-            (state.label.clone(), state.unreviewed_writes, exceeded, cached.finished_calls(), spent)
-        }) else {
+        let Some((label, unreviewed_writes, exceeded, finished, spent)) =
+            lock_run(&slot).map(|cached| {
+                let (state, spent) =
+                    (cached.state(), exhausted_budget_denial(&cached, &settings.budget, operation));
+                let exceeded = state.meters.exceeded(&settings.budget);
+                (
+                    state.label.clone(),
+                    state.unreviewed_writes,
+                    exceeded,
+                    cached.finished_calls(),
+                    spent,
+                )
+            })
+        else {
             let detail = "the run's state is unusable";
             let decision = denied_decision(policy, ReasonCode::InternalError, detail);
             return Evaluation::new(decision, None);

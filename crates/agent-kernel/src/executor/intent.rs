@@ -158,8 +158,11 @@ impl CallExecutor {
         let budget = Some(&invocation.caller.run.settings.budget);
         // Compared with the decision too; again here, as another call of the run may have written since.
         let reviewed_at = request.map(|request| request.unreviewed_writes);
-        let run_update =
-            RunUpdate { budget, reviewed_at, ..RunUpdate::new(invocation.caller, slot, delta, batch) };
+        let run_update = RunUpdate {
+            budget,
+            reviewed_at,
+            ..RunUpdate::new(invocation.caller, slot, delta, batch)
+        };
         Ok(PreparedIntent { run_update, guard, provenance, release_effect: effect })
     }
 

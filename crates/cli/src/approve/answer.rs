@@ -110,7 +110,9 @@ fn named_requests(args: &AnswerArgs, store: &ApprovalStore) -> Result<Vec<OpenAp
                 return Err(Failure::new(Exit::AlreadyAnswered, "approve.superseded", message)
                     .with_next_step(format!("look at it with `weaver approve show {now}`")));
             }
-            output::stderr(&format!("{id} was superseded by {now}, which asks about the same call\n"));
+            output::stderr(&format!(
+                "{id} was superseded by {now}, which asks about the same call\n"
+            ));
         }
         if named.iter().all(|other| other.request.id != open.request.id) {
             named.push(*open);

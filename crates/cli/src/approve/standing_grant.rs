@@ -6,8 +6,8 @@ use serde_json::json;
 use weaver_gateway::bounded_file;
 use weaver_policy::Pattern;
 use weaver_policy::approval::{
-    HeldCheck, MAX_SIGNED_FILE_BYTES, Rejection, SignedFile, SignedStandingApproval, StandingApproval,
-    verify_standing_approval,
+    HeldCheck, MAX_SIGNED_FILE_BYTES, Rejection, SignedFile, SignedStandingApproval,
+    StandingApproval, verify_standing_approval,
 };
 use weaver_types::CheckKind;
 use weaver_types::signature::Envelope;

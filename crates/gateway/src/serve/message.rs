@@ -302,7 +302,11 @@ mod tests {
             assert_eq!(parsed(params, "7"), json!(7), "{params}");
             assert_eq!(parsed(params, "\"a\""), json!("a"), "{params}");
             assert_eq!(parsed(params, "[7]"), Value::Null, "{params}");
-            assert_eq!(parsed(params, "7,\"id\":8"), Value::Null, "it is not clear whose answer it is");
+            assert_eq!(
+                parsed(params, "7,\"id\":8"),
+                Value::Null,
+                "it is not clear whose answer it is"
+            );
         }
         assert_eq!(parsed("{\"x\":1e400", "7"), Value::Null, "its end is missing");
     }

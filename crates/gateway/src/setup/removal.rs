@@ -109,7 +109,8 @@ impl SecretsRemoval {
         let Some(path) = config.environment_file.clone() else { return Ok(None) };
         let secrets = read(&path)?;
         // The other file of servers names variables too, and is not changed here.
-        let other_servers = config.servers_file.as_deref().map(read).transpose()?.unwrap_or_default();
+        let other_servers =
+            config.servers_file.as_deref().map(read).transpose()?.unwrap_or_default();
         let mut still_named = named_variables(text);
         still_named.extend(named_variables(&other_servers));
         let unused: BTreeSet<&str> =

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use weaver_agent_kernel::{AuthorizedCall, ChunkSource, Driver, DriverError, StreamSummary};
-use weaver_types::{
-    BoxFuture, CapabilityId, Millicents, RawChunk, RawContent, RawResult, RunId,
-};
+use weaver_types::{BoxFuture, CapabilityId, Millicents, RawChunk, RawContent, RawResult, RunId};
 
 use super::call_trace::{CallTrace, StageTimer};
 
