@@ -87,7 +87,8 @@ fn a_write_between_the_release_and_the_call_is_found_too() {
     let grant = block_on(desk.world.kernel.grant(caller, asked.call()));
     let token = grant.token.unwrap();
     assert!(succeeded(&desk.call(&write())));
-    let done = block_on(desk.world.kernel.invoke(caller, asked.call(), &token));
+    let (kernel, mode) = (&desk.world.kernel, asked.mode);
+    let done = block_on(kernel.invoke(caller, &token, &asked.arguments, mode));
     assert!(!done.decision.is_allowed(), "{done:?}");
     assert_eq!(desk.world.executed(), 2);
 }
