@@ -107,6 +107,7 @@ fn request() -> Result<ApprovalRequest, Failure> {
         capability: CapabilityId::parse("mail.send")?,
         fingerprint: digest,
         arguments: json!({ "to": "team@example.com", "subject": "Hello", "body": "x".repeat(400) }),
+        folder: None,
         policy: digest,
         contracts: digest,
         principal: PrincipalId::parse("owner")?,
@@ -122,5 +123,6 @@ fn request() -> Result<ApprovalRequest, Failure> {
         opened_at: NOW,
         deadline: Timestamp::from_micros(NOW.micros() + 900_000_000),
         supersedes: None,
+        unreviewed_writes: 0,
     })
 }

@@ -17,7 +17,7 @@ mod prepare_arguments;
 mod rate_counters;
 mod reevaluate;
 mod resolve;
-mod resume;
+pub(crate) mod resume;
 mod signal_report;
 mod tokens;
 

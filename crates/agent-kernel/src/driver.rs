@@ -43,6 +43,8 @@ pub struct AuthorizedCall {
 pub(crate) struct CallParts {
     pub(crate) call: CallId,
     pub(crate) run: RunId,
+    /// The folder in which it works, where that decides what its arguments mean.
+    pub(crate) folder: Option<String>,
     pub(crate) host: HostContext,
     pub(crate) capability: Arc<Capability>,
     pub(crate) arguments: Map<String, Value>,
@@ -84,6 +86,13 @@ impl AuthorizedCall {
     #[must_use]
     pub fn run_id(&self) -> &RunId {
         &self.parts.run
+    }
+
+    /// The folder in which it works, as [`Driver::working_folder`] named it for the decision. A driver that names
+    /// one makes the call there and nowhere else.
+    #[must_use]
+    pub fn working_folder(&self) -> Option<&str> {
+        self.parts.folder.as_deref()
     }
 
     /// The agent of its run.
@@ -331,6 +340,12 @@ pub trait Driver: Send + Sync {
     /// for progress. False by default.
     fn reports_progress(&self) -> bool {
         false
+    }
+
+    /// The folder in which a call of this run works, if it depends on the run what a relative path in the arguments
+    /// means. A release covers calls in this folder only. `None` by default.
+    fn working_folder(&self, _run: &RunId) -> Option<String> {
+        None
     }
 
     /// A short name for the log, for example `mcp:files`.

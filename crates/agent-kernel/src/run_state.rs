@@ -15,7 +15,7 @@ use crate::versioned_record::parse_versioned;
 /// The largest number in a record: the largest integer that JSON readers represent exactly.
 const MAX_RECORD_NUMBER: u64 = 1 << 53;
 /// The size of an encoded state without its label, with the longest numbers.
-const BYTES_BESIDE_LABEL: usize = 192;
+const BYTES_BESIDE_LABEL: usize = 232;
 
 /// The state of a run. The fields stand in the order in which they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct RunState {
     pub label: Label,
     /// What the run has used.
     pub meters: RunMeters,
+    /// Calls that write and that nobody released by answering a request.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unreviewed_writes: u64,
     /// The version of the stored form.
     pub v: u8,
 }
@@ -55,6 +58,9 @@ pub struct RunDelta {
     /// Calls executed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tool_calls: u64,
+    /// Calls that write and that nobody released by answering a request.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unreviewed_writes: u64,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -67,7 +73,7 @@ fn is_free(cost: &Millicents) -> bool {
 
 impl Default for RunState {
     fn default() -> Self {
-        Self { v: 1, meters: RunMeters::default(), label: Label::clean() }
+        Self { v: 1, meters: RunMeters::default(), label: Label::clean(), unreviewed_writes: 0 }
     }
 }
 
@@ -81,6 +87,7 @@ impl RunState {
         self.meters.latency_us = self.meters.latency_us.saturating_add(delta.latency_us);
         let cost = self.meters.cost.0.saturating_add(delta.cost.0);
         self.meters.cost = Millicents(cost);
+        self.unreviewed_writes = self.unreviewed_writes.saturating_add(delta.unreviewed_writes);
         if let Some(label) = &delta.label {
             self.label = self.label.join(label);
         }
@@ -105,7 +112,7 @@ impl EncodedLabelCache {
 
     /// The canonical bytes of a state.
     fn encode_state(&mut self, state: &RunState) -> Option<Vec<u8>> {
-        let RunState { label, meters, v } = state;
+        let RunState { label, meters, unreviewed_writes, v } = state;
         let RunMeters { cost, denials, latency_us, prompt_tokens, tool_calls } = *meters;
         let meters = [
             ("cost", cost.0),
@@ -123,7 +130,13 @@ impl EncodedLabelCache {
             out.write_member_name(if place == 0 { b'{' } else { b',' }, name);
             out.write_integer(Some(value).filter(|value| *value <= MAX_RECORD_NUMBER)?);
         }
-        out.write_raw(b"},\"v\":");
+        out.push(b'}');
+        if *unreviewed_writes > 0 {
+            out.write_member_name(b',', "unreviewed_writes");
+            let writes = Some(*unreviewed_writes).filter(|writes| *writes <= MAX_RECORD_NUMBER)?;
+            out.write_integer(writes);
+        }
+        out.write_raw(b",\"v\":");
         out.write_integer((*v).into());
         out.push(b'}');
         Some(out.into_vec())
@@ -177,6 +190,7 @@ mod tests {
                     tool_calls: 1,
                     latency_us: 70,
                     label: Some(label.clone()),
+                    unreviewed_writes: state.meters.tool_calls % 2,
                     ..RunDelta::default()
                 };
                 state = state.apply(&delta);
@@ -206,11 +220,13 @@ mod tests {
             prompt_tokens: 4,
             provenance: vec![Digest::from_bytes([10; 32])],
             tool_calls: 5,
+            unreviewed_writes: 6,
         };
         let digest = "0a".repeat(32);
         let written = &format!(
             "{{\"cost\":1,\"denials\":2,\"latency_us\":3,\"prompt_tokens\":4,\
-             \"provenance\":[\"sha256:{digest}\"],\"tool_calls\":5}}"
+             \"provenance\":[\"sha256:{digest}\"],\"tool_calls\":5,
+             \"unreviewed_writes\":6}}"
         );
         assert_eq!(&text(&all), written);
         assert_eq!(serde_json::from_str::<RunDelta>(written).unwrap(), all);
@@ -226,6 +242,7 @@ mod tests {
             prompt_tokens: 4,
             provenance: Vec::new(),
             tool_calls: 5,
+            unreviewed_writes: 6,
         };
         let twice = RunState::default().apply(&delta).apply(&delta);
         let meters = RunMeters {
@@ -236,6 +253,7 @@ mod tests {
             tool_calls: 10,
         };
         assert_eq!((twice.meters, twice.label), (meters, delta.label.unwrap()));
+        assert_eq!(twice.unreviewed_writes, 12);
     }
 
     #[test]

@@ -81,10 +81,10 @@ pub(crate) fn tool_marker() -> Option<(&'static str, &'static str)> {
     value.as_deref().map(|value| (TOOL_VARIABLE, value))
 }
 
-/// Kills what a server left that has ended.
-pub(crate) fn kill_leftovers() {
+/// Kills what a server left that has ended. False if there is still some of it.
+pub(crate) fn kill_leftovers() -> bool {
     if !ADOPTS.load(Ordering::Relaxed) {
-        return;
+        return true;
     }
     let (own, filters) = (std::process::id(), filters("self").unwrap_or_default());
     let mut killed: BTreeSet<u32> = BTreeSet::new();
@@ -100,13 +100,14 @@ pub(crate) fn kill_leftovers() {
             processes().filter(|id| !killed.contains(id)).filter(is_leftover).collect();
         drop(children);
         if found.is_empty() {
-            return;
+            return true;
         }
         for id in found {
             kill(id, own);
             killed.insert(id);
         }
     }
+    false
 }
 
 /// Kills an adopted process, and waits for its end.

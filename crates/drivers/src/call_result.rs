@@ -55,7 +55,8 @@ pub(crate) fn to_raw_result(
 
 /// A call that may have reached the tool counts as lost, so that a write is never assumed undone.
 fn transport_error(error: &McpError) -> DriverError {
-    let text = error.with_stderr();
+    error.log_detail();
+    let text = error.for_model();
     match &error.kind {
         McpErrorKind::Timeout { after, .. } => DriverError::Timeout(*after),
         McpErrorKind::CallsPerSecond { retry_in, .. } => {

@@ -53,7 +53,7 @@ pub use enforced_confinement::EnforcedConfinement;
 pub use error::ConfineError;
 pub use launch::launch;
 pub use launcher::Launcher;
-pub use orphans::adopt_orphans;
+pub use orphans::{adopt_orphans, kill_orphans};
 pub use path_links::replaceable_links;
 pub use process_privacy::keep_process_private;
 pub use protection::Protection;

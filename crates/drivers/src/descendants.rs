@@ -66,7 +66,7 @@ impl Drop for DescendantsGuard {
             }
         }
         if self.server.as_ref().is_some_and(|server| !server.is_running()) {
-            adopted::kill_leftovers();
+            let _ = adopted::kill_leftovers();
         }
     }
 }

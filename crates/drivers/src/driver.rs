@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use weaver_agent_kernel::{AuthorizedCall, ChunkSource, Driver, DriverError, StreamSummary};
-use weaver_types::{BoxFuture, RawContent, RawResult};
+use weaver_types::{BoxFuture, RawContent, RawResult, RunId};
 
 use crate::call_result::to_raw_result;
 use crate::child_config::ChildConfinement;
@@ -196,6 +196,10 @@ impl Driver for McpDriver {
         true
     }
 
+    fn working_folder(&self, run: &RunId) -> Option<String> {
+        self.instances.as_ref()?.working_folder(run)
+    }
+
     fn name(&self) -> &str {
         &self.name
     }
@@ -207,7 +211,10 @@ async fn run(instance: &ServerInstance, request: CallRequest) -> Result<RawResul
     if instance.generation().is_none() {
         // A failure up to here certainly precedes the call.
         let connected = upstream.connection().await;
-        connected.map_err(|error| DriverError::Unavailable(error.with_stderr()))?;
+        connected.map_err(|error| {
+            error.log_detail();
+            DriverError::Unavailable(error.for_model())
+        })?;
     }
     // Read before the call, so that it cannot wait for a later connection.
     let enforced = upstream.enforced().await;

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use weaver_agent_kernel::{AuthorizedCall, DriverError};
-use weaver_types::BoxFuture;
+use weaver_types::{BoxFuture, RunId};
 
 use crate::mcp::{CallRequest, CallTimer, ClientFeatures, RpcError, Upstream, code};
 
@@ -18,6 +18,12 @@ pub trait InstanceSource: Send + Sync {
         &self,
         call: &AuthorizedCall,
     ) -> BoxFuture<'static, Result<ServerInstance, DriverError>>;
+
+    /// The folder of the instance that serves the calls of this run, where there is one for each folder. `None` by
+    /// default.
+    fn working_folder(&self, _run: &RunId) -> Option<String> {
+        None
+    }
 }
 
 /// One process of a server, or one session with it.

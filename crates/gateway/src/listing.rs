@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use weaver_drivers::confine::Launcher;
-use weaver_drivers::mcp::Upstream;
+use weaver_drivers::confine::{self, Launcher};
+use weaver_drivers::mcp::{Redactor, Upstream};
 use weaver_policy::PolicySet;
 use weaver_policy_analysis::propose::{self, ContractProposal, ServerTraits, ToolDescription};
 use weaver_types::{Capability, Clock as _, SystemClock, UpstreamName};
@@ -79,14 +79,18 @@ pub struct ListingError(String);
 /// `on_waiting` receives the names of those that have not answered; none at the end. A server that
 /// takes longer than `timeout` (30 seconds by default) is given up.
 ///
+/// What a server left when it ended, also outside of its group and its session, is killed before this
+/// returns: such a process would go on while the files of the gateway are replaced.
+///
 /// # Errors
-/// An I/O error, if the runtime cannot be started.
+/// An I/O error, if the runtime cannot be started, or a process that a server left cannot be ended.
 pub fn list_all(
     config: &Config,
     servers: &[UpstreamSettings],
     timeout: Option<Duration>,
     on_waiting: &dyn Fn(&[String]),
 ) -> io::Result<Vec<(UpstreamName, ListingResult)>> {
+    confine::adopt_orphans()?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let timeout = timeout.unwrap_or(LIST_TIMEOUT);
@@ -94,10 +98,12 @@ pub fn list_all(
     // Only for what is declared to the servers, so the signatures do not matter.
     let now = SystemClock::default().now();
     let policy = config::load_policy(config, SignatureChecks::Skipped, now).ok();
+    let redactor = stderr_redactor(config);
+    let context = ListingContext { config, policy: policy.as_ref(), redactor };
     let names: BTreeSet<UpstreamName> = servers.iter().map(|server| server.name.clone()).collect();
     let names = Mutex::new(names);
     let all = servers.iter().map(|server| async {
-        let listed = list(server, config, policy.as_ref(), timeout).await;
+        let listed = list(server, &context, timeout).await;
         names.lock().unwrap_or_else(PoisonError::into_inner).remove(&server.name);
         (server.name.clone(), listed)
     });
@@ -109,6 +115,7 @@ pub fn list_all(
     });
     on_waiting(&[]);
     runtime.shutdown_timeout(Duration::from_secs(2));
+    confine::kill_orphans()?;
     Ok(listed)
 }
 
@@ -128,16 +135,32 @@ async fn report_waiting(names: &Mutex<BTreeSet<UpstreamName>>, on_waiting: &dyn 
     }
 }
 
+/// What all servers of one listing share.
+struct ListingContext<'a> {
+    config: &'a Config,
+    policy: Option<&'a PolicySet>,
+    redactor: Redactor,
+}
+
+/// Masks secrets in what a server wrote to its standard error, which a person reads. Nothing of it is shown if the rules
+/// of the configuration cannot be read.
+fn stderr_redactor(config: &Config) -> Redactor {
+    match config::redaction::firewall(&config.redaction_rules) {
+        Ok(firewall) => Redactor::new(move |text| firewall.redact_text(text).text),
+        Err(_) => Redactor::new(|_| String::new()),
+    }
+}
+
 async fn list(
     config: &UpstreamSettings,
-    gateway_config: &Config,
-    policy: Option<&PolicySet>,
+    context: &ListingContext<'_>,
     timeout: Duration,
 ) -> ListingResult {
     let launcher = Launcher::this_program(serve::LAUNCH_SUBCOMMAND);
-    let mut driver_config = serve::upstream_config(config, gateway_config, &launcher);
+    let mut driver_config = serve::upstream_config(config, context.config, &launcher);
+    driver_config.redactor = Some(context.redactor.clone());
     // A server may list different tools to a client that can be asked.
-    driver_config.client_capabilities = serve::offered_capabilities(policy, &config.name);
+    driver_config.client_capabilities = serve::offered_capabilities(context.policy, &config.name);
     let upstream = Upstream::new(driver_config);
     let listed = tokio::time::timeout(timeout, list_features(config, &upstream)).await;
     upstream.close().await;

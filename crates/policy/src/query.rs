@@ -70,6 +70,8 @@ pub struct PolicyQuery<'a> {
     pub origin: Option<&'a str>,
     /// The run, for limits by run. Calls without a run are counted together.
     pub run: Option<&'a RunId>,
+    /// The folder in which the call works, where that decides what its arguments mean.
+    pub folder: Option<&'a str>,
 }
 
 impl<'a> PolicyQuery<'a> {
@@ -98,6 +100,7 @@ impl<'a> PolicyQuery<'a> {
             masked: &[],
             origin: None,
             run: None,
+            folder: None,
         }
     }
 }

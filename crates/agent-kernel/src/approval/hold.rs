@@ -31,6 +31,8 @@ pub(crate) struct CallKey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<AgentId>,
     pub(crate) capability: CapabilityId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) folder: Option<String>,
 }
 
 impl CallKey {
@@ -40,6 +42,7 @@ impl CallKey {
             principal: request.principal.clone(),
             agent: request.agent.clone(),
             capability: request.capability.clone(),
+            folder: request.folder.clone(),
         }
     }
 }

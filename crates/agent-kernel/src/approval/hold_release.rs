@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weaver_policy::ReleaseProof;
-use weaver_policy::approval::RequestEnd;
+use weaver_policy::approval::{ApprovalRequest, RequestEnd};
 use weaver_types::{
     ApprovalRequestId, CheckKind, CheckResult, Decision, ReasonCode, Remedy, Verdict,
 };
@@ -36,10 +36,15 @@ pub(crate) enum HoldRelease {
 }
 
 impl HoldRelease {
-    /// The request, unless a standing approval releases the call.
+    /// The id of the request, unless a standing approval releases the call.
     pub(crate) fn request(&self) -> Option<&ApprovalRequestId> {
+        self.approval_request().map(|request| &request.id)
+    }
+
+    /// The request, unless a standing approval releases the call.
+    pub(crate) fn approval_request(&self) -> Option<&ApprovalRequest> {
         match self {
-            Self::Request { hold, .. } => Some(&hold.open.request.id),
+            Self::Request { hold, .. } => Some(&hold.open.request),
             Self::Standing { .. } => None,
         }
     }

@@ -141,6 +141,13 @@ impl ApprovalRequests {
             .with("digest", request.digest().ok()?)
             .with("capability", &request.capability)
             .with_tags(self.context.capability(&request.capability).as_deref())
+            .with_optional(
+                "folder",
+                request
+                    .folder
+                    .as_deref()
+                    .map(|folder| json!(error_text(&self.context.firewall, folder))),
+            )
             .with("fingerprint", request.fingerprint)
             .with("policy", request.policy)
             .with("contracts", request.contracts)

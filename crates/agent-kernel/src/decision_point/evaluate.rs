@@ -65,7 +65,8 @@ impl PolicyDecisionPoint {
             return Err(unknown());
         }
         let contract = self.compare_with_baseline(policy, &entry, &capability);
-        Ok(CallTarget { entry, capability, contract, arguments: None })
+        let folder = entry.driver.working_folder(&caller.run.run_id);
+        Ok(CallTarget { entry, capability, contract, arguments: None, folder })
     }
 
     fn evaluate_target(
@@ -78,12 +79,20 @@ impl PolicyDecisionPoint {
         let EvaluationRequest { caller, request, arguments, masks, operation, .. } =
             evaluation_request;
         let settings = &caller.run.settings;
-        let Some((label, exceeded, finished, spent)) = lock_run(&slot).map(|cached| {
-            let (state, spent) =
-                (cached.state(), exhausted_budget_denial(&cached, &settings.budget, operation));
-            let exceeded = state.meters.exceeded(&settings.budget);
-            (state.label.clone(), exceeded, cached.finished_calls(), spent)
-        }) else {
+        let Some((label, unreviewed_writes, exceeded, finished, spent)) =
+            lock_run(&slot).map(|cached| {
+                let (state, spent) =
+                    (cached.state(), exhausted_budget_denial(&cached, &settings.budget, operation));
+                let exceeded = state.meters.exceeded(&settings.budget);
+                (
+                    state.label.clone(),
+                    state.unreviewed_writes,
+                    exceeded,
+                    cached.finished_calls(),
+                    spent,
+                )
+            })
+        else {
             let detail = "the run's state is unusable";
             let decision = denied_decision(policy, ReasonCode::InternalError, detail);
             return Evaluation::new(decision, None);
@@ -112,6 +121,7 @@ impl PolicyDecisionPoint {
             now: evaluation_request.at.now,
             human_channel: self.context.settings.human_channel,
             run: Some(run),
+            folder: target.folder.as_deref(),
             signals: &signals,
             origins: Some(&self.context.value_origins(&slot)),
             ..PolicyQuery::new(&target.capability, caller.principal, request)
@@ -130,6 +140,7 @@ impl PolicyDecisionPoint {
             }
         };
         let mut evaluation = Evaluation::new(decide(None), None);
+        evaluation.unreviewed_writes = unreviewed_writes;
         if operation == Operation::Invoke {
             evaluation = self
                 .apply_releases(policy, evaluation_request, &target, &query, &decide, evaluation);
@@ -173,6 +184,7 @@ impl PolicyDecisionPoint {
                     query,
                     target,
                     preconditions: &[],
+                    unreviewed_writes: evaluation.unreviewed_writes,
                     decision,
                     decide,
                 };
@@ -191,6 +203,7 @@ impl PolicyDecisionPoint {
                 query,
                 target,
                 preconditions: &evaluation.preconditions,
+                unreviewed_writes: evaluation.unreviewed_writes,
                 decision: evaluation.decision,
                 decide: &|release| decide(Some(release)),
             });

@@ -60,6 +60,8 @@ pub(crate) struct Evaluation {
     pub(crate) slot: Option<RunSlot>,
     /// The label of the run at the time of the evaluation.
     pub(crate) label: Label,
+    /// How many calls of the run had written by then without that a person released them.
+    pub(crate) unreviewed_writes: u64,
     /// The preconditions as they were observed.
     pub(crate) preconditions: Vec<ObservedPrecondition>,
     /// What the signal sources report.
@@ -82,6 +84,7 @@ impl Evaluation {
             target: None,
             slot,
             label: Label::clean(),
+            unreviewed_writes: 0,
             preconditions: Vec::new(),
             signals: SignalReport::none(),
             hold_state: HoldState::Free,
@@ -104,6 +107,8 @@ pub(crate) struct CallTarget {
     /// How it compares with the registered and the approved version.
     pub(crate) contract: ContractComparison,
     pub(crate) arguments: Option<CanonicalArguments>,
+    /// The folder in which the call works, where that decides what its arguments mean.
+    pub(crate) folder: Option<String>,
 }
 
 /// A denial for a reason outside of the policy's checks.

@@ -122,6 +122,7 @@ impl PolicyDecisionPoint {
             capability: target.capability.id().clone(),
             fingerprint: target.capability.fingerprint(),
             arguments: arguments.clone(),
+            folder: target.folder.clone(),
             policy: decision.basis().policy,
             contracts: decision.basis().contracts,
             principal: caller.principal.id.clone(),
@@ -137,6 +138,7 @@ impl PolicyDecisionPoint {
             opened_at: now,
             deadline: now.after(approval_limits::request_ttl(policy)),
             supersedes,
+            unreviewed_writes: evaluation.unreviewed_writes,
         };
         let held_request = HeldRequest {
             principal: caller.principal.clone(),

@@ -110,7 +110,8 @@ impl PolicyDecisionPoint {
         // Its call was made once: documents that are signed again and again must not keep it waiting
         // for longer than it could have waited.
         let deadline = successor.request.deadline.min(old.deadline);
-        let request = ApprovalRequest { deadline, ..successor.request };
+        let folder = old.folder.clone();
+        let request = ApprovalRequest { deadline, folder, ..successor.request };
         Some(OpenHold { state: ApprovalState::new(&request), request, ..successor })
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct HeldCall<'a, 'q> {
     pub(crate) query: &'a PolicyQuery<'q>,
     pub(crate) target: &'a CallTarget,
     pub(crate) preconditions: &'a [ObservedPrecondition],
+    /// How many calls of the run have written without that a person released them.
+    pub(crate) unreviewed_writes: u64,
     /// The decision without any release.
     pub(crate) decision: Decision,
     /// Computes the decision with a release.
@@ -54,6 +56,7 @@ impl PolicyDecisionPoint {
             principal: call.caller.principal.id.clone(),
             agent: call.caller.principal.agent.clone(),
             capability: call.target.capability.id().clone(),
+            folder: call.target.folder.clone(),
         };
         let mut resumed = match self.approvals.holds.find(&call_key, arguments, call.query.now) {
             None => {
@@ -250,6 +253,10 @@ fn changed_since_request(
         let detail = "the policy has changed since the call was held; ask again";
         return Some(askable_denial(CheckKind::System, ReasonCode::PolicyChanged, detail));
     }
+    // Arguments often name a state: a repository, a file, a draft. The approver saw it as it was.
+    if call.unreviewed_writes != request.unreviewed_writes {
+        return Some(write_denial());
+    }
     // A run that was untrusted already may go on reading while it waits: the approver saw that it was,
     // and the exact arguments, which nothing that is read afterwards changes.
     let (now, then) = (call.query.label, &request.label);
@@ -262,6 +269,14 @@ fn changed_since_request(
         return Some(askable_denial(CheckKind::Flow, ReasonCode::ClearanceExceeded, detail));
     }
     preconditions::changed_precondition_denial(&request.preconditions, call.preconditions)
+}
+
+/// The denial of a granted call whose run has written since, so that the call may do something else
+/// than what the approver saw.
+pub(crate) fn write_denial() -> CheckResult {
+    let detail = "the run has made a call that writes since this call was held, and nobody was asked \
+                  about that one; ask again";
+    askable_denial(CheckKind::Precondition, ReasonCode::PreconditionFailed, detail)
 }
 
 /// The denial of a granted call that may be asked about anew, by the same call at once.

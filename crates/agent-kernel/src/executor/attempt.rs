@@ -109,6 +109,7 @@ impl CallExecutor {
         Arc::new(CallParts {
             call: invocation.call.clone(),
             run: invocation.caller.run.run_id.clone(),
+            folder: target.folder.clone(),
             host: HostContext::of(invocation.caller.run),
             capability: Arc::clone(&target.capability),
             arguments,

@@ -16,6 +16,7 @@ use crate::approval::hold_release::HoldRelease;
 use crate::authorized_invocation::{AuthorizedInvocation, TokenHolder};
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::RunSlot;
+use crate::decision_point::resume::write_denial;
 use crate::decision_record::DecisionRecord;
 use crate::event_payload::{record_arguments, record_event};
 use crate::provenance::PaymentReservation;
@@ -113,8 +114,11 @@ impl CallExecutor {
                 let detail = error.to_string();
                 refused(system_denial(invocation, ReasonCode::InternalError, detail))
             })?;
+        let effects = invocation.target.capability.spec().effects;
+        let request = release.and_then(HoldRelease::approval_request);
         let delta = RunDelta {
             tool_calls: 1,
+            unreviewed_writes: u64::from(effects.writes() && request.is_none()),
             label: early_label(invocation),
             provenance: provenance.digests(),
             ..RunDelta::default()
@@ -137,7 +141,6 @@ impl CallExecutor {
             batch = batch.join(used.batch);
             effect = Some(Box::new(used.effect));
         }
-        let effects = invocation.target.capability.spec().effects;
         let guard = Box::new(OpenCallGuard {
             recorder: &self.recorder,
             slot: slot.clone(),
@@ -153,8 +156,13 @@ impl CallExecutor {
             attempt_started: None,
         });
         let budget = Some(&invocation.caller.run.settings.budget);
-        let run_update =
-            RunUpdate { budget, ..RunUpdate::new(invocation.caller, slot, delta, batch) };
+        // Compared with the decision too; again here, as another call of the run may have written since.
+        let reviewed_at = request.map(|request| request.unreviewed_writes);
+        let run_update = RunUpdate {
+            budget,
+            reviewed_at,
+            ..RunUpdate::new(invocation.caller, slot, delta, batch)
+        };
         Ok(PreparedIntent { run_update, guard, provenance, release_effect: effect })
     }
 
@@ -358,6 +366,7 @@ fn intent_denial(invocation: &AuthorizedInvocation<'_>, error: &RunUpdateError) 
             let check_result = CheckResult::new(limit, Verdict::Deny, reason, error.to_string());
             invocation.decision.clone().joined_with(check_result)
         }
+        RunUpdateError::UnreviewedWrite => invocation.decision.clone().joined_with(write_denial()),
         _ if conflict_namespace(error) == Some(Namespace::TokenUse) => {
             let detail = "the token was used before";
             system_denial(invocation, ReasonCode::TokenUsed, detail)

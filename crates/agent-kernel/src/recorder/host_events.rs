@@ -109,7 +109,9 @@ impl RunRecorder {
             Ok(()) => Ok(()),
             Err(RunUpdateError::Ledger(error)) => Err(error.into()),
             // Only an update with a budget can exceed one.
-            Err(RunUpdateError::Budget(_)) => Err(unrecordable_event()),
+            Err(RunUpdateError::Budget(_) | RunUpdateError::UnreviewedWrite) => {
+                Err(unrecordable_event())
+            }
         }
     }
 }

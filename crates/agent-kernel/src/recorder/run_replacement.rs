@@ -13,7 +13,7 @@ use crate::run_state::RunDelta;
 
 impl RunRecorder {
     /// Records that the caller's run takes the place of another, with the strictest label: the
-    /// other one may have been shown anything.
+    /// other one may have been shown anything, and may have written.
     pub(crate) async fn record_replacement(
         &self,
         caller: Caller<'_>,
@@ -23,7 +23,8 @@ impl RunRecorder {
         let run = &caller.run.run_id;
         let slot = self.slot(run)?;
         let strictest = Label::new(Confidentiality::Restricted, Integrity::Untrusted);
-        let delta = RunDelta { label: Some(strictest), ..RunDelta::default() };
+        let delta =
+            RunDelta { label: Some(strictest), unreviewed_writes: 1, ..RunDelta::default() };
         let event = EventPayload::new()
             .with_caller(caller, &self.context.firewall)
             .with("replaces", replaced)

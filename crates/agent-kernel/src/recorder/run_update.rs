@@ -34,6 +34,8 @@ pub(crate) struct RunUpdate<'a> {
     pub(crate) starts_run: bool,
     /// The budget that the update must not exceed.
     pub(crate) budget: Option<&'a RunBudget>,
+    /// How many unreviewed writes the run must have: as many as when the call's request was opened.
+    pub(crate) reviewed_at: Option<u64>,
 }
 
 /// An update that was handed to the ledger, by its number in the run.
@@ -49,6 +51,8 @@ pub(crate) enum RunUpdateError {
     Ledger(#[from] LedgerError),
     #[error("the run's cap `{0}` is used up")]
     Budget(&'static str),
+    #[error("the run has written since the call was held")]
+    UnreviewedWrite,
 }
 
 /// Why an event could not be recorded.
@@ -83,7 +87,16 @@ impl<'a> RunUpdate<'a> {
         batch: Batch,
     ) -> Self {
         let batch = Arc::new(batch);
-        Self { run, slot, run_starter: None, delta, batch, starts_run: false, budget: None }
+        Self {
+            run,
+            slot,
+            run_starter: None,
+            delta,
+            batch,
+            starts_run: false,
+            budget: None,
+            reviewed_at: None,
+        }
     }
 
     /// Adds the run's new record to the batch, and the start event when the run starts with it.
@@ -180,6 +193,9 @@ impl RunRecorder {
         // where no other call can charge the run.
         if let Some(cap) = update.budget.and_then(|budget| cached.state().meters.exceeded(budget)) {
             return Err(RunUpdateError::Budget(cap));
+        }
+        if update.reviewed_at.is_some_and(|writes| writes != cached.state().unreviewed_writes) {
+            return Err(RunUpdateError::UnreviewedWrite);
         }
         let next = cached.state().clone().apply(&update.delta);
         let put = cached.put(tenant, update.run, &next).ok_or_else(malformed)?;

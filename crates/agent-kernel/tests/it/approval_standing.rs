@@ -22,7 +22,7 @@ use crate::support::{Asked, answer, log, memory, sqlite, succeeded};
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// A standing approval for pushes by ana with so many uses.
-fn standing(desk: &Desk, uses: u32) -> StandingApproval {
+pub(crate) fn standing(desk: &Desk, uses: u32) -> StandingApproval {
     let now = desk.world.clock.now();
     StandingApproval {
         v: APPROVAL_VERSION,
@@ -35,6 +35,7 @@ fn standing(desk: &Desk, uses: u32) -> StandingApproval {
         arguments: vec![
             serde_json::from_value(json!({ "at": "/remote", "equals": "origin" })).unwrap(),
         ],
+        folders: Vec::new(),
         expires: now.after(HOUR),
         uses,
         opened_at: now,

@@ -102,7 +102,18 @@ fn shown_digests(shown: &[ShownRequest]) -> String {
 fn named_requests(args: &AnswerArgs, store: &ApprovalStore) -> Result<Vec<OpenApproval>, Failure> {
     let mut named: Vec<OpenApproval> = Vec::new();
     for id in &args.ids {
-        let open = approval_records::find_open(store, id, now())?;
+        let open = approval_records::find_answerable(store, id, now())?;
+        if !open.request.id.as_str().starts_with(id.as_str()) {
+            let (id, now) = (terminal_text::escape_line(id, MAX_NAME_CHARS), &open.request.id);
+            if args.sign.yes && args.digest.is_none() {
+                let message = format!("{id} was superseded by {now}, which nobody has shown here");
+                return Err(Failure::new(Exit::AlreadyAnswered, "approve.superseded", message)
+                    .with_next_step(format!("look at it with `weaver approve show {now}`")));
+            }
+            output::stderr(&format!(
+                "{id} was superseded by {now}, which asks about the same call\n"
+            ));
+        }
         if named.iter().all(|other| other.request.id != open.request.id) {
             named.push(*open);
         }

@@ -186,6 +186,45 @@ pub(super) fn find_open(
     }
 }
 
+/// How many successors are followed. Each time that documents are signed, a request may get one.
+const MAX_SUCCESSORS: usize = 64;
+
+/// The open request that an ended one was superseded by, if it is about a call of the same tool in the same run.
+fn find_successor(store: &ApprovalStore, ended: &EndedApproval) -> Option<Box<OpenApproval>> {
+    let mut phase = ended.phase.clone();
+    for _ in 0..MAX_SUCCESSORS {
+        let Phase::Superseded { by: Some(next) } = phase else { return None };
+        match find(store, next.as_str()).ok()? {
+            ApprovalRecord::Open(open) => {
+                let request = &open.request;
+                let is_same = request.capability == ended.capability
+                    && request.principal == ended.principal
+                    && request.run == ended.run;
+                return is_same.then_some(open);
+            }
+            ApprovalRecord::Ended(next) => phase = next.phase.clone(),
+            ApprovalRecord::Unreadable { .. } => return None,
+        }
+    }
+    None
+}
+
+/// The request to answer under this id: the open one, or the open successor of a superseded one.
+pub(super) fn find_answerable(
+    store: &ApprovalStore,
+    id: &str,
+    now: Timestamp,
+) -> Result<Box<OpenApproval>, Failure> {
+    let successor = match find(store, id)? {
+        ApprovalRecord::Ended(ended) => find_successor(store, &ended),
+        ApprovalRecord::Open(_) | ApprovalRecord::Unreadable { .. } => None,
+    };
+    match successor {
+        Some(successor) => find_open(store, successor.request.id.as_str(), now),
+        None => find_open(store, id, now),
+    }
+}
+
 /// A request as JSON, for `list` and `watch`.
 pub(super) fn summary(record: &ApprovalRecord, now: Timestamp) -> Value {
     let status = record.status(now);
@@ -197,6 +236,7 @@ pub(super) fn summary(record: &ApprovalRecord, now: Timestamp) -> Value {
                 "status": status,
                 "capability": request.capability,
                 "arguments": request.arguments,
+                "folder": request.folder,
                 "principal": request.principal,
                 "agent": request.agent,
                 "run": request.run,

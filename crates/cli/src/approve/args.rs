@@ -252,7 +252,8 @@ pub(crate) enum StandingCommand {
 pub(crate) struct StandingGrant {
     /// Its terms, in TOML, instead of the flags below
     #[arg(long = "from", value_name = "FILE",
-        conflicts_with_all = ["capability", "principal", "agent", "argument", "uses", "expires"])]
+        conflicts_with_all = ["capability", "principal", "agent", "argument", "folder", "uses",
+            "expires"])]
     pub(super) file: Option<PathBuf>,
     /// A pattern of capabilities; may be repeated
     #[arg(long, value_name = "PATTERN", required_unless_present = "file")]
@@ -266,6 +267,10 @@ pub(crate) struct StandingGrant {
     /// A condition on the arguments, as in policies: '{ at = "/to", domains = "example.com" }'
     #[arg(long, value_name = "TOML")]
     pub(super) argument: Vec<String>,
+    /// The folder in which the call works, for a server with an instance for each folder; may be
+    /// repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) folder: Vec<String>,
     /// How many calls it releases
     #[arg(long, value_name = "N", required_unless_present = "file")]
     pub(super) uses: Option<u32>,

@@ -13,6 +13,8 @@ use crate::{Exit, Failure, output};
 
 /// The longest reason in a line, in characters.
 const MAX_CHARS: usize = 120;
+/// The same for a folder.
+const MAX_PATH_CHARS: usize = 4_096;
 /// The same for the reasons why a call is held.
 const MAX_REASON_CHARS: usize = 400;
 
@@ -64,7 +66,7 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// A request in up to three lines: what, for whom and until when; its arguments; the reason and the
+/// A request in up to four lines: what, for whom and until when; its arguments; its folder; the reason and the
 /// authority it needs.
 pub(super) fn request_lines(
     record: &ApprovalRecord,
@@ -83,9 +85,13 @@ pub(super) fn request_lines(
             let authority = authority_text(&request.authority);
             let arguments = differing.arguments_line(open);
             let arguments = arguments.map(|line| format!("    {line}\n")).unwrap_or_default();
+            let folder = request.folder.as_deref().map(|folder| {
+                format!("    in {}\n", terminal_text::escape_line(folder, MAX_PATH_CHARS))
+            });
+            let folder = folder.unwrap_or_default();
             format!(
                 "{}  {}  {}  {status}, {age} old, {left} left, {agreed} of {needed} agreed\n\
-                 {arguments}    {why}{}\n",
+                 {arguments}{folder}    {why}{}\n",
                 request.id,
                 output::bold(&terminal_text::escape_line(capability.as_str(), MAX_CHARS)),
                 terminal_text::escape_line(principal.as_str(), MAX_CHARS),

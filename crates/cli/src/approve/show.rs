@@ -20,7 +20,7 @@ use crate::{Exit, Failure, output};
 const MAX_REASON_CHARS: usize = 400;
 
 /// What is to happen, by the names of the request's fields.
-const CALL_FIELDS: [&str; 2] = ["capability", "arguments"];
+const CALL_FIELDS: [&str; 3] = ["capability", "arguments", "folder"];
 /// Who asks, what they say, and what has to be as it was. The remaining fields tie the answer to this
 /// log, these documents and this version of the tool.
 const REQUESTER_FIELDS: [&str; 6] =

@@ -4,12 +4,15 @@ use std::path::Path;
 
 use serde_json::json;
 use weaver_gateway::bounded_file;
+use weaver_policy::Pattern;
 use weaver_policy::approval::{
-    MAX_SIGNED_FILE_BYTES, Rejection, SignedFile, SignedStandingApproval, StandingApproval,
-    verify_standing_approval,
+    HeldCheck, MAX_SIGNED_FILE_BYTES, Rejection, SignedFile, SignedStandingApproval,
+    StandingApproval, verify_standing_approval,
 };
+use weaver_types::CheckKind;
 use weaver_types::signature::Envelope;
 
+use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
 use super::args::{SignWith, StandingGrant, StandingSign};
 use super::rejections::rejection_failure;
@@ -17,6 +20,9 @@ use super::signer::Signer;
 use super::terms::{self, Terms};
 use super::{confirm, inbox, terminal_text};
 use crate::{Exit, Failure, output};
+
+/// The most requests that are named as ones that a standing approval would not release.
+const MAX_NOTES: usize = 3;
 
 pub(super) fn grant(args: &StandingGrant) -> Result<Exit, Failure> {
     let store = ApprovalStore::open(&args.place)?;
@@ -28,6 +34,9 @@ pub(super) fn grant(args: &StandingGrant) -> Result<Exit, Failure> {
     }
     let standing = Terms::read(args)?.standing(store.log_id()?, store.tenant.clone(), now())?;
     let question = "Approve all these calls in advance?";
+    for note in unreleased_notes(&store, &standing)? {
+        output::stderr(&format!("note: {note}\n"));
+    }
     let envelope = show_and_sign(&store, &args.sign, &standing, question)?;
     let signed = SignedStandingApproval { standing, envelopes: vec![envelope] };
     let missing = missing_signatures(&store, &signed)?;
@@ -65,6 +74,36 @@ pub(super) fn sign(args: &StandingSign) -> Result<Exit, Failure> {
     } else {
         submit(&store, &args.sign, &signed)
     }
+}
+
+/// A line for each request that waits, that the terms name, and that is held by a check which no approval given in
+/// advance releases: what a run has read, a changed contract or a signal.
+fn unreleased_notes(
+    store: &ApprovalStore,
+    standing: &StandingApproval,
+) -> Result<Vec<String>, Failure> {
+    let now = now();
+    let waiting = approval_records::find_all(store, |record| record.status(now) == "requested")?;
+    let notes = waiting.iter().filter_map(|record| {
+        let ApprovalRecord::Open(open) = record else { return None };
+        let request = &open.request;
+        let fits = |patterns: &[Pattern], name: &str| patterns.iter().any(|one| one.matches(name));
+        if !fits(&standing.capability, request.capability.as_str())
+            || !fits(&standing.principals, request.principal.as_str())
+        {
+            return None;
+        }
+        let is_releasable =
+            |held: &&HeldCheck| matches!(held.check, CheckKind::Rule | CheckKind::Floor);
+        let held = request.holds.iter().find(|held| !is_releasable(held))?;
+        let (id, tool) = (&request.id, terminal_text::escape_line(request.capability.as_str(), 120));
+        Some(format!(
+            "{id} ({tool}) is also held by `{}`, which no standing approval releases; `weaver approve grant \
+             {id}` releases that call",
+            held.reason.as_str()
+        ))
+    });
+    Ok(notes.take(MAX_NOTES).collect())
 }
 
 /// Shows the standing approval, asks, and signs what was shown.

@@ -17,7 +17,7 @@ use crate::{Exit, Failure};
 /// The largest file of terms, in bytes.
 const MAX_TERMS_BYTES: usize = 256 * 1024;
 /// The fields of the terms in which a single value stands for a list of one.
-const LIST_FIELDS: [&str; 4] = ["capability", "principals", "agents", "arguments"];
+const LIST_FIELDS: [&str; 5] = ["capability", "principals", "agents", "arguments", "folders"];
 /// The same for the predicates in a condition on arguments.
 const LIST_PREDICATES: [&str; 7] =
     ["in", "prefix", "suffix", "glob", "inside", "domains", "provenance"];
@@ -32,6 +32,8 @@ pub(crate) struct Terms {
     agents: Vec<Pattern>,
     #[serde(default)]
     arguments: Vec<ArgumentPredicate>,
+    #[serde(default)]
+    folders: Vec<String>,
     uses: u32,
     expires: String,
 }
@@ -76,6 +78,7 @@ impl Terms {
                 .iter()
                 .map(|text| parse_condition(text))
                 .collect::<Result<_, _>>()?,
+            folders: args.folder.clone(),
             uses: args.uses.unwrap_or_default(),
             expires: args.expires.clone().unwrap_or_default(),
         })
@@ -98,6 +101,7 @@ impl Terms {
             principals: self.principals,
             agents: self.agents,
             arguments: self.arguments,
+            folders: self.folders,
             expires: duration::parse_time(&self.expires, now)?,
             uses: self.uses,
             opened_at: now,

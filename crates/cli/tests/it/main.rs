@@ -49,6 +49,7 @@ mod kernel_commands;
 mod keychain;
 mod keys;
 mod large_rows;
+mod listing_leftovers;
 mod login;
 mod login_principals;
 mod memory;

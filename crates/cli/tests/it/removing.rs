@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::fixture::SECRET;
-use crate::newcomer::{Client, Home, without_comments};
+use crate::newcomer::{Client, Home, server, without_comments};
 use crate::support::until;
 
 const CONFIG: &str = ".config/weaver/weaver.toml";
@@ -63,4 +63,21 @@ fn what_cannot_be_removed_is_named_and_stays() {
     assert!(all.code == 7 && all.err.contains("there is no server `nobody`"), "{all:?}");
     assert_eq!(home.read(CONFIG), config);
     assert!(!home.path(".config/weaver/.weaver-remove.toml").exists());
+}
+
+/// A secret that a server of the other file uses too stays.
+#[test]
+fn a_secret_that_a_server_of_the_other_file_uses_stays() {
+    let home = Home::new();
+    home.with_cursor();
+    home.ok(&["init", "--yes"]);
+    let other = server("steps", json!({ "API_TOKEN": "${API_TOKEN}" }));
+    home.write(".config/weaver/mcp.json", &json!({ "mcpServers": { "other": other } }).to_string());
+    let config = home.read(CONFIG);
+    home.write(CONFIG, &format!("servers = \"mcp.json\"\n{config}"));
+    home.ok(&["check"]);
+    let run = home.ok(&["remove", "good-files", "--json"]).json();
+    assert_eq!((&run["removed"], &run["secrets"]), (&json!(["good-files"]), &json!([])), "{run}");
+    assert!(home.read(SECRETS).contains(SECRET));
+    home.ok(&["check"]);
 }

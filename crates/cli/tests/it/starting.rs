@@ -58,11 +58,17 @@ fn a_server_that_dies_at_start_says_how_and_with_which_words() {
     assert!(text.contains("(Server `s` is missing: ") && !text.contains("[TOKEN]"), "{text}");
     let problem = missing["problem"].as_str().unwrap();
     assert_eq!((&missing["server"], &missing["status"]), (&json!("s"), &json!("failed")), "{body}");
-    for part in ["exit status: 3", "standard error ends with", "the secret is [TOKEN]"] {
+    for part in ["upstream `s`", "exit status: 3", "`weaver doctor`"] {
         assert!(problem.contains(part), "{problem}");
     }
+    // What the server wrote has no label, so no model reads it.
+    let (is_error, refused) = client.execute("s.echo", json!({}));
+    assert!(is_error && reason(&refused).1 == "upstream_unavailable", "{refused}");
+    assert!(!format!("{body}{refused}").contains("the secret is"), "{body} {refused}");
     let ended = client.end();
-    assert!(ended.stderr.contains("exit status: 3"), "{}", ended.stderr);
+    for part in ["exit status: 3", "standard error ends with", "the secret is [TOKEN]"] {
+        assert!(ended.stderr.contains(part), "{}", ended.stderr);
+    }
 }
 
 #[test]

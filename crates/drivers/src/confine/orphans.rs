@@ -21,3 +21,16 @@ pub fn adopt_orphans() -> std::io::Result<()> {
     }
     Ok(())
 }
+
+/// Kills what confined servers of this process have left, once all of them have ended. Processes pass to this one only
+/// if it [adopts](adopt_orphans) orphans.
+///
+/// # Errors
+/// An error if there is still some of it.
+pub fn kill_orphans() -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if !crate::adopted::kill_leftovers() {
+        return Err(std::io::Error::other("processes that a server left cannot be ended"));
+    }
+    Ok(())
+}

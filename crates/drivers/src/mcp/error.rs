@@ -76,6 +76,9 @@ fn login_hint(error: &OAuthError, upstream: &str, principal: Option<&PrincipalId
     }
 }
 
+/// Where a person reads what a server wrote.
+const WHERE_DETAIL_IS: &str = "the user sees why with `weaver doctor` or `weaver logs`";
+
 /// A failed request to an upstream server.
 ///
 /// The message never contains text from the server: that is in [`McpError::detail`], which is
@@ -334,6 +337,26 @@ impl McpError {
                 format!("{self}; its standard error ends with: {stderr}")
             }
             _ => self.to_string(),
+        }
+    }
+
+    /// The message for a model: no text of the server is in it. Where there is such text, it says how a person
+    /// reads it.
+    #[must_use]
+    pub fn for_model(&self) -> String {
+        match self.detail() {
+            Some(_) => format!("{self}; {WHERE_DETAIL_IS}"),
+            None => self.to_string(),
+        }
+    }
+
+    /// Writes text from the server that belongs to this error to the log, as only a person may read it.
+    pub(crate) fn log_detail(&self) {
+        if let Some(detail) = self.detail() {
+            tracing::warn!(
+                target: "weaver_drivers",
+                upstream = self.upstream, code = self.code(), detail, "{self}"
+            );
         }
     }
 

@@ -240,6 +240,7 @@ fn environment<'v>(
     let mut env =
         text_map(["env", "environment", "envs"].iter().find_map(|key| get(key)), context, "env")?;
     for name in names(get("env_vars"), "env_vars")? {
+        check_name(&name, "env_vars")?;
         env.entry(name.clone()).or_insert_with(|| format!("${{{name}:-}}"));
     }
     if let Some(first) =
@@ -270,6 +271,7 @@ fn address<'v>(
     }
     if let Some(from) = get("env_http_headers").and_then(Value::as_object) {
         for (header, name) in from {
+            check_name(header, "env_http_headers")?;
             let name = name.as_str().ok_or("`env_http_headers` holds something other than text")?;
             headers.insert(header.clone(), format!("${{{name}}}"));
         }
@@ -302,6 +304,7 @@ fn text_map(
         Some(_) => return Err(UnusableEntry(format!("`{key}` is not a table"))),
     };
     let one = |(name, value): (&String, &Value)| {
+        check_name(name, key)?;
         let text = match value {
             Value::String(text) => context.convert(text)?,
             Value::Number(_) | Value::Bool(_) => value.to_string(),
@@ -310,4 +313,13 @@ fn text_map(
         Ok((name.clone(), text))
     };
     members.iter().map(one).collect()
+}
+
+/// A name with a line end could not be written as a key of `weaver.toml`.
+fn check_name(name: &str, key: &str) -> Result<(), UnusableEntry> {
+    if !name.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let name = weaver_text::escape::line(name);
+    Err(UnusableEntry(format!("the name `{name}` in `{key}` has control characters")))
 }

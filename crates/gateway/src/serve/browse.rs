@@ -125,7 +125,7 @@ async fn list(
     reply.meta.insert("weaver/tools".to_owned(), json!(ids));
     let missing = client.unavailable_servers().into_iter().map(|missing| {
         let UnavailableServer { server, status, problem } = missing;
-        json!({ "server": server, "status": status.as_str(), "problem": problem })
+        json!({ "server": server, "status": status.as_str(), "problem": problem.message })
     });
     let missing: Vec<Value> = missing.collect();
     if !missing.is_empty() {
@@ -182,8 +182,8 @@ fn footer(client: &Client, query: &str, tool_count: usize, shown: PagePosition) 
         ));
     }
     for UnavailableServer { server, problem, .. } in failed {
-        // The rest is for the user, who sees it with `weaver status`, and stands in `_meta`.
-        let problem = weaver_text::escape::shorten(&problem, MAX_PROBLEM_CHARS);
+        // All of it stands in `_meta`; what the server wrote is for the user, who sees it with `weaver status`.
+        let problem = weaver_text::escape::shorten(&problem.message, MAX_PROBLEM_CHARS);
         out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
     }
     // A search is about other tools; the list of all says once what is not in it.

@@ -325,7 +325,7 @@ async fn unavailable_reason_of(
     if let Err(error) = server.ensure_current().await {
         return Some(error.to_string());
     }
-    if client.is_visible(id) { None } else { server.problem() }
+    if client.is_visible(id) { None } else { server.problem().map(|problem| problem.message) }
 }
 
 #[cfg(test)]

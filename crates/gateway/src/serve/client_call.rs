@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::WeakSender;
@@ -45,6 +46,8 @@ pub(crate) struct ClientCall {
     run: Arc<OnceLock<RunId>>,
     /// The connection to the process that serves it; 0 for none.
     serving_process: AtomicU64,
+    /// How long it has waited for servers to start, in milliseconds.
+    start_wait_ms: AtomicU64,
 }
 
 /// The log messages that a request of the modern era asks for.
@@ -101,6 +104,7 @@ impl ClientCall {
                 log,
                 run: Arc::default(),
                 serving_process: AtomicU64::new(0),
+                start_wait_ms: AtomicU64::new(0),
             }),
             received,
         )
@@ -140,6 +144,17 @@ impl ClientCall {
     /// The connection to the process that served it; `None` where none did.
     pub(crate) fn serving_process(&self) -> Option<u64> {
         Some(self.serving_process.load(Ordering::Acquire)).filter(|generation| *generation > 0)
+    }
+
+    /// What is left of the time that it may wait for servers to start.
+    pub(crate) fn start_wait_left(&self, limit: Duration) -> Duration {
+        limit.saturating_sub(Duration::from_millis(self.start_wait_ms.load(Ordering::Relaxed)))
+    }
+
+    /// Notes that it has waited for a server to start.
+    pub(crate) fn note_start_wait(&self, waited: Duration) {
+        let waited = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+        self.start_wait_ms.fetch_add(waited, Ordering::Relaxed);
     }
 
     /// The task under which its client follows it.

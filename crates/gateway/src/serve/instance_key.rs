@@ -1,6 +1,6 @@
 //! The key of a dedicated instance.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use weaver_types::RunId;
 
@@ -11,4 +11,36 @@ pub(crate) enum InstanceKey {
     Run(RunId),
     /// All clients that work in a folder.
     Folder(PathBuf),
+}
+
+impl InstanceKey {
+    /// The folder of an instance for all clients of a folder, as text.
+    pub(crate) fn folder_text(&self) -> Option<String> {
+        match self {
+            Self::Run(_) => None,
+            Self::Folder(folder) => Some(folder_text(folder)),
+        }
+    }
+}
+
+/// The path as text. One that is not valid UTF-8 is quoted and escaped, so that no two paths have the same text: a
+/// path that is not quoted begins with `/`.
+fn folder_text(folder: &Path) -> String {
+    folder.to_str().map_or_else(|| format!("{folder:?}"), str::to_owned)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::*;
+
+    #[test]
+    fn paths_that_differ_in_bytes_that_are_no_text_differ_as_text() {
+        let text = |bytes: &[u8]| folder_text(Path::new(OsStr::from_bytes(bytes)));
+        assert_eq!(text(b"/work/a"), "/work/a");
+        assert_ne!(text(b"/work/\xff"), text(b"/work/\xfe"));
+        assert_ne!(text(b"/work/\xff"), text("/work/\u{fffd}".as_bytes()));
+    }
 }

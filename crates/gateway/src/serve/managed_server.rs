@@ -30,7 +30,8 @@ use self::instance_config::dedicated_config_factory;
 use self::instances::{Instances, InstancesContext};
 pub(crate) use self::listing_context::{ListingContext, ListingObserver};
 use self::subscription_sync::PlacedSubscriptions;
-pub(crate) use self::unavailable_server::{UnavailableReason, UnavailableServer};
+pub(crate) use self::unavailable_server::{ServerProblem, UnavailableReason, UnavailableServer};
+use super::client_call::ClientCall;
 use super::connected_clients::ConnectedClients;
 use super::instance_id::InstanceId;
 use super::listed_definition::ListedDefinition;
@@ -120,7 +121,7 @@ struct ServerState {
     /// What the ledger has of earlier listings; `None` if that is nothing.
     stored: Option<StoredListing>,
     /// Why it is unavailable; `None` while it is connected.
-    problem: Option<String>,
+    problem: Option<ServerProblem>,
     ready: bool,
 }
 
@@ -186,7 +187,7 @@ impl ManagedServer {
     }
 
     /// Why it is unavailable; `None` while it is available or still unknown.
-    pub(crate) fn problem(&self) -> Option<String> {
+    pub(crate) fn problem(&self) -> Option<ServerProblem> {
         self.state.lock().ok()?.problem.clone()
     }
 
@@ -197,8 +198,9 @@ impl ManagedServer {
             None if self.is_first_attempt_done() || self.is_ready() => return None,
             None => {
                 let seconds = self.started.elapsed().as_secs();
-                let problem = format!("it has been starting for {seconds} s");
-                (UnavailableReason::Starting, problem)
+                let detail = format!("it has been starting for {seconds} s");
+                let message = format!("server `{}` has been starting for {seconds} s", self.name);
+                (UnavailableReason::Starting, ServerProblem { detail, message })
             }
         };
         Some(UnavailableServer { server: self.name.clone(), status, problem })
@@ -221,20 +223,31 @@ impl ManagedServer {
 
     /// Waits until the first attempt has ended, or has lasted for this long.
     pub(crate) async fn wait_for_first_attempt(&self, limit: Duration) {
+        self.wait_at_most(limit.saturating_sub(self.started.elapsed())).await;
+    }
+
+    /// Waits until the first attempt has ended, or for this long.
+    async fn wait_at_most(&self, limit: Duration) {
         let (mut first_attempt_done, mut closing) =
             (self.first_attempt_done.subscribe(), self.closing.subscribe());
         tokio::select! {
             _ = first_attempt_done.wait_for(|done| *done) => {}
             _ = closing.wait_for(|closing| *closing) => {}
-            () = tokio::time::sleep(limit.saturating_sub(self.started.elapsed())) => {}
+            () = tokio::time::sleep(limit) => {}
         }
     }
 
-    /// The same for somebody who asked for one of its tools: it starts before servers that nobody
-    /// waits for.
+    /// Waits for the first attempt on behalf of somebody who asked for one of its tools: it starts before
+    /// servers that nobody waits for. The limit counts from the beginning of the call, however long the server
+    /// has been starting by then; all waits of one call together stay within it.
     pub(crate) async fn start_now(&self, limit: Duration) {
         self.is_needed.send_replace(true);
-        self.wait_for_first_attempt(limit).await;
+        let (call, began) = (ClientCall::current(), Instant::now());
+        let limit = call.as_ref().map_or(limit, |call| call.start_wait_left(limit));
+        self.wait_at_most(limit).await;
+        if let Some(call) = call {
+            call.note_start_wait(began.elapsed());
+        }
     }
 
     /// Ends all waits for it.

@@ -1,5 +1,6 @@
 //! JSON-RPC messages: strict classification of a client's lines, and the lines sent to it.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 pub(crate) use weaver_drivers::mcp::RpcError;
 use weaver_types::canonical::{self, Profile};
@@ -100,6 +101,25 @@ pub(crate) enum ClientMessage {
     },
 }
 
+/// The id of a request whose other members cannot be read as values: a number out of range, or half a surrogate pair. Its
+/// sender waits for an answer under this id. Null where there is none.
+fn unreadable_request_id(line: &[u8]) -> Value {
+    /// Skips all other members, by their syntax alone.
+    #[derive(Deserialize)]
+    struct RequestHead {
+        #[serde(default)]
+        id: Value,
+        #[serde(rename = "method")]
+        _method: String,
+    }
+    let head = serde_json::from_slice::<RequestHead>(line);
+    head.map(|head| head.id).ok().filter(is_id).unwrap_or_default()
+}
+
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_i64() || id.is_u64()
+}
+
 /// Classifies a line.
 pub(crate) fn parse(line: &[u8]) -> ClientMessage {
     let (value, argument_problem) = match canonical::parse(line, Profile::Foreign) {
@@ -108,7 +128,7 @@ pub(crate) fn parse(line: &[u8]) -> ClientMessage {
             Ok(value) => (value, Some(error.to_string())),
             Err(_) => {
                 return malformed(
-                    Value::Null,
+                    unreadable_request_id(line),
                     code::PARSE_ERROR,
                     format!("the line is not JSON: {error}"),
                 );
@@ -123,7 +143,7 @@ pub(crate) fn parse(line: &[u8]) -> ClientMessage {
         );
     };
     let id = message.remove("id");
-    let valid_id = id.clone().filter(|id| id.is_string() || id.is_i64() || id.is_u64());
+    let valid_id = id.clone().filter(is_id);
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return malformed(
             valid_id.unwrap_or_default(),
@@ -263,6 +283,32 @@ mod tests {
                 .argument_problem
                 .is_some_and(|argument_problem| argument_problem.contains("duplicate"))
         );
+    }
+
+    #[test]
+    fn values_that_cannot_be_read_leave_the_id_of_their_request() {
+        let parsed = |params: &str, id: &str| {
+            let line = format!(
+                "{{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{params},\"id\":{id}}}"
+            );
+            let ClientMessage::Malformed { id, error } = parse(line.as_bytes()) else {
+                panic!("it was read: {line}")
+            };
+            assert_eq!(error.code, code::PARSE_ERROR);
+            id
+        };
+        let unreadable = [r#"{"x":1e400}"#, r#"{"x":["\ud800"]}"#, r#"{"\udc00":-1E999}"#];
+        for params in unreadable {
+            assert_eq!(parsed(params, "7"), json!(7), "{params}");
+            assert_eq!(parsed(params, "\"a\""), json!("a"), "{params}");
+            assert_eq!(parsed(params, "[7]"), Value::Null, "{params}");
+            assert_eq!(
+                parsed(params, "7,\"id\":8"),
+                Value::Null,
+                "it is not clear whose answer it is"
+            );
+        }
+        assert_eq!(parsed("{\"x\":1e400", "7"), Value::Null, "its end is missing");
     }
 
     #[test]

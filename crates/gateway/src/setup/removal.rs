@@ -83,8 +83,16 @@ impl ServerRemoval {
 
     /// Whether the gateway could start with the new text.
     fn check(&self) -> Result<(), SetupError> {
-        let lookup =
-            |name: &str| Some(std::env::var(name).unwrap_or_else(|_| UNKNOWN_VALUE.to_owned()));
+        let removed = self.variables();
+        let lookup = |name: &str| match std::env::var(name) {
+            Ok(value) => Some(value),
+            // A variable of the gateway's own environment may be unknown here; a secret that goes
+            // is not there.
+            Err(_) => {
+                let is_removed = removed.iter().any(|removed| removed == name);
+                (!is_removed).then(|| UNKNOWN_VALUE.to_owned())
+            }
+        };
         let checked = config::load_text_with(&self.config.file, &self.text, &lookup);
         checked.map(drop).map_err(SetupError::Check)
     }
@@ -95,7 +103,11 @@ impl SecretsRemoval {
     fn plan(config: &Config, old_text: &str, text: &str) -> Result<Option<Self>, SetupError> {
         let Some(path) = config.environment_file.clone() else { return Ok(None) };
         let secrets = read(&path)?;
-        let still_named = named_variables(text);
+        // The other file of servers names variables too, and is not changed here.
+        let other_servers =
+            config.servers_file.as_deref().map(read).transpose()?.unwrap_or_default();
+        let mut still_named = named_variables(text);
+        still_named.extend(named_variables(&other_servers));
         let unused: BTreeSet<&str> =
             named_variables(old_text).difference(&still_named).copied().collect();
         let is_unused = |line: &str| {

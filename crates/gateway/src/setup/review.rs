@@ -59,8 +59,8 @@ pub enum ReviewError {
     /// It sends something out of the machine.
     #[error(
         "`{0}` takes something out of this machine, so its calls are always held; if it does not, say \
-         that it `reads` or `writes` here; to release some in advance, use `weaver approve standing \
-         grant`"
+         that it `reads` or `writes` here; `weaver approve standing grant` releases some in advance, but none \
+         that a run makes after it has read something untrusted"
     )]
     LeavesMachine(CapabilityId),
 }

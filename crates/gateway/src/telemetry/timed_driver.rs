@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use weaver_agent_kernel::{AuthorizedCall, ChunkSource, Driver, DriverError, StreamSummary};
-use weaver_types::{BoxFuture, CapabilityId, Millicents, RawChunk, RawContent, RawResult};
+use weaver_types::{BoxFuture, CapabilityId, Millicents, RawChunk, RawContent, RawResult, RunId};
 
 use super::call_trace::{CallTrace, StageTimer};
 
@@ -50,6 +50,10 @@ impl Driver for TimedDriver {
             return None;
         };
         Some(Box::new(TimedSource { source, timer, error: None }))
+    }
+
+    fn working_folder(&self, run: &RunId) -> Option<String> {
+        self.0.working_folder(run)
     }
 
     fn max_cost(&self, call: &CapabilityId) -> Millicents {

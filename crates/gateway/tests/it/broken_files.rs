@@ -120,6 +120,11 @@ fn an_unusable_entry_hides_no_other() {
         (r#"{"command": "x", "args": [1]}"#, "other than text"),
         (r#"{"command": "x", "env": []}"#, "`env` is not a table"),
         (r#"{"command": "x", "env": {"A": []}}"#, "`env.A` is not text"),
+        (
+            r#"{"command": "x", "env": {"A\n[http]": "x"}}"#,
+            "the name `A\\n[http]` in `env` has control characters",
+        ),
+        (r#"{"command": "x", "env_vars": ["A\u0000"]}"#, "in `env_vars` has control characters"),
         (r#"{"command": "x", "env": {"A": "${input:a}"}}"#, "only the client"),
         (r#"{"command": "${workspaceFolder}/x"}"#, "folder that the client has open"),
         (r#"{"command": "x", "envFile": ".env"}"#, "envFile"),

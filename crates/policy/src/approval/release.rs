@@ -30,6 +30,7 @@ pub struct ReleaseProof {
     principal: PrincipalId,
     agent: Option<AgentId>,
     arguments: Digest,
+    folder: Option<String>,
     label: Label,
     valid_until: Timestamp,
 }
@@ -66,6 +67,7 @@ impl ReleaseProof {
             principal: request.principal.clone(),
             agent: request.agent.clone(),
             arguments: request.arguments_digest().map_err(|_| Rejection::RequestChanged)?,
+            folder: request.folder.clone(),
             label: request.label.clone(),
             valid_until: request.deadline,
         })
@@ -89,6 +91,7 @@ impl ReleaseProof {
             arguments: arguments_digest(arguments).map_err(|_| Rejection::NotCovered {
                 problem: "the arguments are not canonical",
             })?,
+            folder: query.folder.map(str::to_owned),
             label: query.label.clone(),
             valid_until,
         })
@@ -163,7 +166,7 @@ impl ReleaseProof {
     }
 
     /// Whether the query is for exactly the approved call: the same tenant, capability and
-    /// fingerprint, principal, agent and arguments; an invocation before the deadline; and a run
+    /// fingerprint, principal, agent, arguments and folder; an invocation before the deadline; and a run
     /// whose label is no higher than the approved one. The label must be compared because a run
     /// that has since read more sensitive or untrusted data is not what the approver saw.
     #[must_use]
@@ -175,6 +178,7 @@ impl ReleaseProof {
             && query.capability.fingerprint() == self.fingerprint
             && query.principal.id == self.principal
             && query.principal.agent == self.agent
+            && query.folder == self.folder.as_deref()
             && query.label.confidentiality <= self.label.confidentiality
             && query.label.integrity <= self.label.integrity
             && query.arguments.is_some_and(|a| arguments_digest(a) == Ok(self.arguments))

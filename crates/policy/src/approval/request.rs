@@ -89,6 +89,10 @@ pub struct ApprovalRequest {
     pub fingerprint: Digest,
     /// The exact arguments.
     pub arguments: Value,
+    /// The folder in which the call works, where that decides what its arguments mean: a relative path means
+    /// something else in another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// The policy under which it was held.
     pub policy: Digest,
     /// The contracts under which it was held.
@@ -123,6 +127,14 @@ pub struct ApprovalRequest {
     /// The request that this one replaced when the policy changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<ApprovalRequestId>,
+    /// How many calls of the run had written without that a person answered a request for them. A
+    /// further one ends the request: it may have changed what the arguments name.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unreviewed_writes: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl ApprovalRequest {

@@ -43,6 +43,10 @@ pub struct StandingApproval {
     /// Conditions on the arguments, all of which must hold; if empty, any arguments are accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<ArgumentPredicate>,
+    /// The folders in which the call may work, where the folder decides what its arguments mean. Empty for calls
+    /// that work in no folder of their client.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<String>,
     /// The time from which it releases nothing.
     pub expires: Timestamp,
     /// How many calls it releases; at least 1.
@@ -102,6 +106,13 @@ impl StandingApproval {
         }
         if !self.agents.is_empty() && !agent.is_some_and(|a| fits(&self.agents, a.as_str())) {
             return reject("another agent");
+        }
+        let in_folder = match query.folder {
+            Some(folder) => self.folders.iter().any(|named| named == folder),
+            None => self.folders.is_empty(),
+        };
+        if !in_folder {
+            return reject("another folder");
         }
         let truth = |p: &ArgumentPredicate| p.evaluate(query.arguments, query.origins);
         if !self.arguments.iter().all(|predicate| truth(predicate) == Truth::Yes) {

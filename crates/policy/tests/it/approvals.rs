@@ -129,6 +129,7 @@ pub(crate) fn request(quorum: u8) -> ApprovalRequest {
         capability: push().id().clone(),
         fingerprint: push().fingerprint(),
         arguments: arguments(),
+        folder: None,
         policy: Digest::from_bytes([1; 32]),
         contracts: Digest::from_bytes([2; 32]),
         principal: PrincipalId::parse("agent").unwrap(),
@@ -147,6 +148,7 @@ pub(crate) fn request(quorum: u8) -> ApprovalRequest {
         opened_at,
         deadline: opened_at.after(15 * minute),
         supersedes: None,
+        unreviewed_writes: 0,
     }
 }
 

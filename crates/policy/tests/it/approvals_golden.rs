@@ -29,6 +29,7 @@ fn forms() -> Value {
         arguments: vec![
             serde_json::from_value::<ArgumentPredicate>(json!({ "at": "/n", "max": 1.5 })).unwrap(),
         ],
+        folders: Vec::new(),
         expires: NOW.after(std::time::Duration::from_secs(3_600)),
         uses: 3,
         opened_at: NOW,

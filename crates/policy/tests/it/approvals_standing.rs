@@ -39,6 +39,7 @@ fn standing() -> StandingApproval {
         principals: pattern("agent"),
         agents: Vec::new(),
         arguments: vec![predicate(json!({ "at": "/remote", "equals": "origin" }))],
+        folders: Vec::new(),
         expires: NOW.after(Duration::from_secs(3_600)),
         uses: 3,
         opened_at: NOW,

@@ -269,6 +269,10 @@ pub(super) fn is_same_list(one: &[ListedItem], other: &[ListedItem]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.raw() == other.raw())
 }
 
+/// The error for the model, without text of the server, which only the log gets.
 fn unavailable_error(error: McpError) -> DriverError {
-    DriverError::Unavailable(error.with_stderr())
+    if error.detail().is_some() {
+        tracing::warn!(upstream = error.upstream, "{}", error.with_stderr());
+    }
+    DriverError::Unavailable(error.for_model())
 }

@@ -14,7 +14,7 @@ use super::dedicated_instance::ApprovedItem;
 use super::features::FeatureRegistrations;
 use super::instances::PrimaryInstance;
 use super::listing_context::ListingContext;
-use super::{ManagedServer, ServerState};
+use super::{ManagedServer, ServerProblem, ServerState};
 use crate::serve::instance_id::InstanceId;
 use crate::serve::listed_definition::{ListedDefinition, TaskSupport};
 use crate::serve::server_feature::ServerFeatures;
@@ -192,8 +192,9 @@ impl ManagedServer {
         if !is_loss(error) {
             return;
         }
-        // Redacted, because the text also reaches a model.
-        let problem = kernel.firewall().redact_text(&error.with_stderr()).text;
+        let redacted = |text: String| kernel.firewall().redact_text(&text).text;
+        let problem = redacted(error.with_stderr());
+        let message = redacted(error.for_model());
         let is_new = match self.state.lock() {
             // Keep the original cause: "too early to try again" says less.
             Ok(state)
@@ -204,7 +205,7 @@ impl ManagedServer {
             }
             Ok(mut state) => {
                 let is_new = state.problem.is_none();
-                state.problem = Some(problem.clone());
+                state.problem = Some(ServerProblem { detail: problem.clone(), message });
                 is_new
             }
             Err(_) => false,

@@ -133,7 +133,7 @@ impl ManagedServer {
         if !self.is_first_attempt_done() && !self.is_ready() {
             let unavailability = self.unavailability();
             return Err(unavailability.map_or(RelistError::Starting, |server| {
-                RelistError::Unavailable { problem: server.problem }
+                RelistError::Unavailable { problem: server.problem.message }
             }));
         }
         self.upstream().end_if_silent().await;
@@ -152,7 +152,9 @@ impl ManagedServer {
             self.wake.notify_one();
             let timed_out = tokio::time::timeout_at(end, next_poll).await.is_err();
             match self.problem() {
-                Some(problem) => return Err(RelistError::Unavailable { problem }),
+                Some(problem) => {
+                    return Err(RelistError::Unavailable { problem: problem.message });
+                }
                 None if timed_out => return Err(RelistError::TimedOut { limit: RELIST_TIMEOUT }),
                 None if *self.closing.borrow() => return Err(RelistError::Closing),
                 None => {}

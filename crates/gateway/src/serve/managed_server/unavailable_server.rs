@@ -6,8 +6,16 @@ use weaver_types::UpstreamName;
 pub(crate) struct UnavailableServer {
     pub(crate) server: UpstreamName,
     pub(crate) status: UnavailableReason,
-    /// The reason in words.
-    pub(crate) problem: String,
+    pub(crate) problem: ServerProblem,
+}
+
+/// Why a server is unavailable, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServerProblem {
+    /// For a person: with what the server wrote to its standard error.
+    pub(crate) detail: String,
+    /// For a model: without any text of the server.
+    pub(crate) message: String,
 }
 
 impl UnavailableServer {

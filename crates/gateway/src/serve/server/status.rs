@@ -119,7 +119,7 @@ impl UpstreamStatus {
     pub(super) fn of(gateway: &Gateway, upstream: &ManagedServer) -> Self {
         let (state, problem) = match upstream.unavailability() {
             None => ("ready", None),
-            Some(missing) => (missing.status.as_str(), Some(missing.problem)),
+            Some(missing) => (missing.status.as_str(), Some(missing.problem.detail)),
         };
         let dedicated_instances = upstream.instances.dedicated().len();
         let tools = upstream.tools();

@@ -81,6 +81,7 @@ impl Asked {
             capability: effective.id().clone(),
             fingerprint: effective.fingerprint(),
             arguments: self.arguments.clone()?,
+            folder: None,
             policy: decision.basis().policy,
             contracts: decision.basis().contracts,
             principal: self.principal.id.clone(),
@@ -96,6 +97,7 @@ impl Asked {
             opened_at: self.now,
             deadline: self.now.after(Duration::from_secs(900)),
             supersedes: None,
+            unreviewed_writes: 0,
         };
         let people = ["eve", "kim", "lea"].map(str::to_owned).into();
         ReleaseProof::vouched_by_host(&request, None, &people, self.now).ok()
