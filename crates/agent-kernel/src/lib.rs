@@ -59,7 +59,6 @@ mod run_state;
 mod runtime;
 mod schema_check;
 mod schema_cost;
-mod schema_repair;
 mod settings;
 mod signed_files;
 mod telemetry;

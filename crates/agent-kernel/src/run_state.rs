@@ -225,7 +225,7 @@ mod tests {
         let digest = "0a".repeat(32);
         let written = &format!(
             "{{\"cost\":1,\"denials\":2,\"latency_us\":3,\"prompt_tokens\":4,\
-             \"provenance\":[\"sha256:{digest}\"],\"tool_calls\":5,
+             \"provenance\":[\"sha256:{digest}\"],\"tool_calls\":5,\
              \"unreviewed_writes\":6}}"
         );
         assert_eq!(&text(&all), written);

@@ -1,6 +1,8 @@
 //! Checks values against the schemas that a tool declares: arguments before a call, results after
 //! it.
 
+mod schema_repair;
+
 use std::sync::{Arc, OnceLock};
 
 use jsonschema::{PatternOptions, Validator};
@@ -11,7 +13,7 @@ use crate::error::RegistryError;
 use crate::parameter_list;
 use crate::row_schema::RowSchemas;
 use crate::schema_cost::{SchemaFault, expanded_nodes};
-use crate::schema_repair::compile_usable_part;
+use schema_repair::compile_usable_part;
 
 /// The largest product of the nodes of a value and of its schema that is validated.
 const MAX_VALIDATION_COST: u64 = 100_000_000;

@@ -24,6 +24,7 @@ mod own_data;
 mod reach;
 mod receiver_reads;
 mod records;
+mod server_evidence;
 mod server_features;
 mod server_reach;
 mod server_traits;

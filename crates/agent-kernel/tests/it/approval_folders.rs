@@ -68,18 +68,18 @@ fn clean() -> Asked {
 #[test]
 fn an_approval_for_one_folder_releases_nothing_in_another() {
     let shell = Shell::new();
-    let id = shell.clean_in(Some("/work/scratch")).request.unwrap();
+    let id = shell.clean_in(Some("/srv/scratch")).request.unwrap();
     let shown = shell.desk.world.kernel.pending_approval(&id).unwrap().request;
-    assert_eq!(shown.folder.as_deref(), Some("/work/scratch"));
-    assert!(shown.render().unwrap().contains("folder: \"/work/scratch\""));
+    assert_eq!(shown.folder.as_deref(), Some("/srv/scratch"));
+    assert!(shown.render().unwrap().contains("folder: \"/srv/scratch\""));
     shell.desk.grant(&id, "alice", ALICE);
-    for other in [Some("/work/precious"), None] {
+    for other in [Some("/srv/precious"), None] {
         let held = shell.clean_in(other);
         assert_eq!(held.decision.verdict(), Verdict::Hold);
         assert_ne!(held.request, Some(id.clone()));
     }
-    assert!(succeeded(&shell.clean_in(Some("/work/scratch"))));
-    assert_eq!(*shell.deleted_in.lock().unwrap(), [Some("/work/scratch".to_owned())]);
+    assert!(succeeded(&shell.clean_in(Some("/srv/scratch"))));
+    assert_eq!(*shell.deleted_in.lock().unwrap(), [Some("/srv/scratch".to_owned())]);
 }
 
 #[test]
@@ -87,11 +87,11 @@ fn the_folder_of_a_request_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let desk = Desk::on(sqlite(&folder.path().join("ledger.db")), Ports::default());
     let shell = Shell::over(desk);
-    let id = shell.clean_in(Some("/work/scratch")).request.unwrap();
+    let id = shell.clean_in(Some("/srv/scratch")).request.unwrap();
     shell.desk.grant(&id, "alice", ALICE);
     let shell = Shell::over(shell.desk.restarted(documents(RULES, "")));
-    assert_eq!(shell.clean_in(Some("/work/precious")).decision.verdict(), Verdict::Hold);
-    assert!(succeeded(&shell.clean_in(Some("/work/scratch"))));
+    assert_eq!(shell.clean_in(Some("/srv/precious")).decision.verdict(), Verdict::Hold);
+    assert!(succeeded(&shell.clean_in(Some("/srv/scratch"))));
 }
 
 #[test]
@@ -106,9 +106,9 @@ fn a_standing_approval_names_the_folders_in_which_it_counts() {
         assert!(matches!(received, SignedFileOutcome::StandingAccepted { .. }), "{received:?}");
     };
     sent(&[]);
-    assert_eq!(shell.clean_in(Some("/work/scratch")).decision.verdict(), Verdict::Hold);
+    assert_eq!(shell.clean_in(Some("/srv/scratch")).decision.verdict(), Verdict::Hold);
     assert!(succeeded(&shell.clean_in(None)), "where no folder matters, none is named");
-    sent(&["/work/scratch"]);
-    assert!(succeeded(&shell.clean_in(Some("/work/scratch"))));
-    assert_eq!(shell.clean_in(Some("/work/precious")).decision.verdict(), Verdict::Hold);
+    sent(&["/srv/scratch"]);
+    assert!(succeeded(&shell.clean_in(Some("/srv/scratch"))));
+    assert_eq!(shell.clean_in(Some("/srv/precious")).decision.verdict(), Verdict::Hold);
 }

@@ -78,7 +78,7 @@ pub(super) const PAGES: &[HelpPage] = &[
         "update",
         &["weaver update --yes", "weaver update files --timeout 300"],
         "What is there stays. A tool that changed waits for `weaver contracts approve`.",
-    ).with_rare(&["key", "passphrase_fd"]),
+    ).with_rare(&["key", "passphrase_fd", "accept"]),
     page(
         "remove",
         &["weaver remove notes --dry-run", "weaver remove notes"],

@@ -70,7 +70,7 @@ pub(crate) struct Update {
     /// A file with new servers; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(super) from: Vec<PathBuf>,
-    /// Take servers that files of this folder name, too
+    /// Take servers of this folder's files too
     #[arg(long)]
     pub(super) project: bool,
     /// Ask nothing

@@ -28,13 +28,15 @@ pub(super) fn digest(text: &str) -> [u8; 32] {
 }
 
 impl Config {
-    /// Notes that the file is about to be replaced by this text.
+    /// Notes that the file is about to be replaced by this text. Until it is, and if that is
+    /// interrupted, the text of now counts too.
     ///
     /// # Errors
     /// Those of the system.
     pub(crate) fn note_replacement(&self, text: &str) -> io::Result<()> {
         let folder = self.make_private_folder()?;
-        replace_file(&folder.join(NOTE), &format!("{}\n", hex(&digest(text))))
+        let (old, new) = (hex(&self.file_digest), hex(&digest(text)));
+        replace_file(&folder.join(NOTE), &format!("{old}\n{new}\n"))
     }
 
     /// Whether the file that was read is what a command wrote, or was changed by somebody else after
@@ -43,7 +45,7 @@ impl Config {
         let note = self.private_folder().join(NOTE);
         match bounded_file::read_text(&note, MAX_NOTE_BYTES) {
             Ok(noted) => {
-                noted.trim() == hex(&self.file_digest)
+                noted.lines().any(|noted| noted == hex(&self.file_digest))
                     || self.was_changed_later(&note).unwrap_or(false)
             }
             Err(ReadError::Absent) => true,
@@ -101,6 +103,7 @@ mod tests {
         };
         assert!(config_of("first").is_as_written(), "nothing is noted");
         config_of("first").note_replacement(&text("written")).unwrap();
+        assert!(config_of("first").is_as_written(), "the command was interrupted");
         assert!(config_of("written").is_as_written());
         assert!(!config_of("planted").is_as_written());
         // Long after it was covered it is the user who changes it.

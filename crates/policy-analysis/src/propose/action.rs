@@ -134,12 +134,17 @@ fn raise_joined_write(found: Classification, text: &ToolText) -> Classification 
     }
     let is_joined = |word: &String| {
         let changes = matches!(verb::name_sense(word, None), Some(verb::Sense::VagueVerb(_)));
-        changes && text.first_sentence().windows(2).any(|two| matches!(two, [and, next] if and == "and" && next == word))
+        changes
+            && text
+                .first_sentence()
+                .windows(2)
+                .any(|two| matches!(two, [and, next] if and == "and" && next == word))
     };
     if text.name.first().is_some_and(is_joined) {
         return found.with_action(ToolAction::Write, "it also changes what it finds");
     }
-    let notes = text.is_named(&reach::TASKS) && text.last_words().any(|word| VERDICTS.contains(&word));
+    let notes =
+        text.is_named(&reach::TASKS) && text.last_words().any(|word| VERDICTS.contains(&word));
     match notes {
         true => found.with_action(ToolAction::Write, "it notes a verdict"),
         false => found,
@@ -150,13 +155,13 @@ fn raise_joined_write(found: Classification, text: &ToolText) -> Classification 
 fn classify_code_analysis(text: &ToolText, words: &Classification) -> Option<Classification> {
     const SYNTAX: [&str; 5] = ["syntax", "ast", "rule", "lint", "parse"];
     const RUNS: [&str; 12] = [
-        "run", "runs", "execute", "executes", "executed", "evaluate", "evaluates", "eval", "sandbox",
-        "interpreter", "shell", "fix",
+        "run", "runs", "execute", "executes", "executed", "evaluate", "evaluates", "eval",
+        "sandbox", "interpreter", "shell", "fix",
     ];
     let is_open = words.vague || words.action == ToolAction::Unknown || words.is_read_only();
     let mut said = text.name.iter().chain(text.sentences.iter().flatten());
-    let takes_only_code =
-        text.takes(&["code"]) && !text.takes(&["sql", "statement", "cypher", "script", "command", "shell"]);
+    let takes_only_code = text.takes(&["code"])
+        && !text.takes(&["sql", "statement", "cypher", "script", "command", "shell"]);
     let analyses = is_open && takes_only_code && text.is_about(&SYNTAX);
     let runs = said.any(|word| RUNS.contains(&word.as_str()));
     (analyses && !runs)

@@ -16,12 +16,12 @@ const SUBJECTS: [&str; 27] = [
 /// The last words of the names of plain values.
 const VALUES: [&str; 58] = [
     "input", "text", "string", "number", "value", "expression", "operation", "action", "date",
-    "datetime", "time", "timestamp", "timezone", "unit", "amount", "type", "kind", "format", "flag",
-    "pattern", "regex", "replacement", "count", "length", "size", "min", "max", "low", "high",
-    "lower", "upper", "bound", "charset", "char", "symbol", "case", "indent", "separator",
-    "precision", "algorithm", "encoding", "hash", "round", "byte", "ip", "cidr", "range", "version",
-    "item", "base", "exponent", "cron", "digit", "group", "locale", "readable", "uppercase",
-    "lowercase",
+    "datetime", "time", "timestamp", "timezone", "unit", "amount", "type", "kind", "format",
+    "flag", "pattern", "regex", "replacement", "count", "length", "size", "min", "max", "low",
+    "high", "lower", "upper", "bound", "charset", "char", "symbol", "case", "indent", "separator",
+    "precision", "algorithm", "encoding", "hash", "round", "byte", "ip", "cidr", "range",
+    "version", "item", "base", "exponent", "cron", "digit", "group", "locale", "readable",
+    "uppercase", "lowercase",
 ];
 /// Verbs of names that make or look at a value.
 const MAKES: [&str; 7] = ["generate", "format", "test", "match", "evaluate", "eval", "random"];

@@ -109,7 +109,8 @@ pub(super) fn names_receiver(text: &ToolText) -> bool {
         !is_id && words.iter().any(|word| singular(word) == "email")
     };
     let told = ["recipient", "attendee", "participant", "invitee", "guest", "cc", "bcc", "channel"];
-    let others = ["to", "assignee", "member", "audience", "phone", "reviewer", "collaborator", "receiver"];
+    let others =
+        ["to", "assignee", "member", "audience", "phone", "reviewer", "collaborator", "receiver"];
     text.argument_words.iter().any(is_address)
         || text.takes(&told)
         || !text.keeps_files

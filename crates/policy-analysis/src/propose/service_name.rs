@@ -79,9 +79,9 @@ fn first_sentence(text: &str) -> &str {
 /// are plurals, `Deleted` and `Recently` say how something is.
 fn is_name(word: &str) -> bool {
     let mut letters = word.chars();
-    let is_plural = word.strip_suffix('s').is_some_and(|stem| {
-        stem.chars().count() > 1 && stem.chars().all(char::is_uppercase)
-    });
+    let is_plural = word
+        .strip_suffix('s')
+        .is_some_and(|stem| stem.chars().count() > 1 && stem.chars().all(char::is_uppercase));
     letters.next().is_some_and(char::is_uppercase)
         && letters.any(char::is_lowercase)
         && !is_plural

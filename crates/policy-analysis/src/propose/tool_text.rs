@@ -7,7 +7,7 @@ use weaver_text::split;
 use weaver_types::JsonPointer;
 
 use super::service_name::named_service;
-use super::{ServerReach, ToolDescription, lexicon};
+use super::{ToolDescription, lexicon};
 
 /// The maximum length of a description that is read, in characters.
 const MAX_DESCRIPTION: usize = 2_000;
@@ -88,7 +88,7 @@ impl ToolText {
             receivers,
             service,
             is_document: tool.is_of_documents(),
-            keeps_files: tool.server == ServerReach::Folder,
+            keeps_files: tool.server.keeps_files(),
         }
     }
 
