@@ -31,6 +31,7 @@ mod hint;
 mod http;
 mod interpolate;
 mod load;
+mod local_database;
 mod log;
 mod memory;
 mod node;

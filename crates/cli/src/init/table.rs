@@ -80,18 +80,18 @@ fn permission_text(permission: Permission) -> String {
 
 /// What a tool with this contract does, in a few words.
 pub(super) fn effect(proposal: &ContractProposal) -> &'static str {
-    match (proposal.effective_sink(), proposal.sink) {
-        (SinkKind::Credential, None) => effect_text(proposal.effects, SinkKind::None),
-        (sink, _) => effect_text(proposal.effects, sink),
-    }
+    effect_text(proposal.effects, proposal.sink)
 }
 
 /// What a tool with these effects does, in a few words.
-pub(super) fn effect_text(effects: Effects, sink: SinkKind) -> &'static str {
-    match sink {
+pub(super) fn effect_text(effects: Effects, sink: Option<SinkKind>) -> &'static str {
+    // Without a sink the strictest counts, which says nothing of access.
+    let strictest = Some(effects.strictest_sink()).filter(|sink| *sink != SinkKind::Credential);
+    match sink.or(strictest).unwrap_or(SinkKind::None) {
         SinkKind::Payment => return "moves or commits money",
         SinkKind::Credential => return "gives or changes access",
         SinkKind::ExternalSend if effects.writes() => return "sends something out",
+        SinkKind::ExternalSend => return "reads from outside; asks after untrusted reads",
         _ => {}
     }
     match (effects.impact, effects.world) {

@@ -50,8 +50,8 @@ pub struct ToolReview {
 pub struct PresentTool {
     /// What happens when it is called.
     pub permission: Permission,
-    /// What its contract says that it does; `None` without a contract.
-    pub class: Option<(Effects, SinkKind)>,
+    /// What its contract says that it does, with the sink if it names one; `None` without a contract.
+    pub class: Option<(Effects, Option<SinkKind>)>,
     /// Whether its description is not the one that was approved.
     pub is_changed: bool,
 }
@@ -277,7 +277,7 @@ fn present_tool(
 ) -> PresentTool {
     let class = contract.map(|contract| {
         let effects = contract.effects.unwrap_or(Effects::UNDECLARED);
-        (effects, contract.sink.unwrap_or_else(|| effects.strictest_sink()))
+        (effects, contract.sink)
     });
     let pinned = contract.and_then(|contract| contract.upstream_digest);
     let is_changed = pinned.is_some() && pinned != row.proposal.upstream_digest;

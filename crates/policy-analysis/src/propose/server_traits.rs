@@ -36,6 +36,17 @@ impl ServerTraits {
         let repeats_default_hints = hints::repeat_defaults(&tools);
         Self { reach: ServerReach::of(tools), repeats_default_hints }
     }
+
+    /// Those of a server that was set up for something on this machine, and for nothing beyond it.
+    /// Tools that speak to a service outweigh that.
+    #[must_use]
+    pub fn on_this_machine(self) -> Self {
+        let reach = match self.reach {
+            ServerReach::Unknown => ServerReach::Folder,
+            known => known,
+        };
+        Self { reach, ..self }
+    }
 }
 
 impl From<ServerReach> for ServerTraits {

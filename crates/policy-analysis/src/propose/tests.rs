@@ -315,6 +315,21 @@ fn a_server_that_names_the_file_it_keeps_everything_in_is_local() {
 }
 
 #[test]
+fn a_database_that_runs_here_is_local() {
+    let tool = |name: &str, description: &str| json!({ "name": name, "description": description, "inputSchema": schema("key,value") });
+    let tools = [tool("set", "Set a Redis key-value pair."), tool("delete", "Delete a Redis key.")];
+    let effects = |traits: ServerTraits| -> Vec<_> {
+        let tools = tools.iter().map(|tool| ToolDescription::from_json(tool).with_server(traits));
+        tools.map(|tool| words(&propose(&tool)).0).collect()
+    };
+    assert_eq!(effects(ServerTraits::of(&tools)), ["write_open", "destructive"]);
+    let here = ServerTraits::of(&tools).on_this_machine();
+    assert_eq!(effects(here), ["write_local", "destructive"]);
+    let service = ServerTraits::from(ServerReach::Service).on_this_machine();
+    assert_eq!(effects(service), ["write_open", "destructive"]);
+}
+
+#[test]
 fn a_list_of_tasks_is_local_unless_people_work_together_on_it() {
     let tool = |name: &str, arguments: &str, description: &str| json!({ "name": name, "description": description, "inputSchema": schema(arguments) });
     let own = [
