@@ -321,7 +321,9 @@ fn texts_repeat_items(blocks: &[Value], structured: &Value) -> bool {
     items.len() == blocks.len()
         && items.iter().zip(blocks).all(|(item, block)| match (item, plain_text(block)) {
             (Value::String(item), Some(text)) => item == text,
-            (item, Some(text)) => item.to_string() == text,
+            (item, Some(text)) => {
+                serde_json::from_str::<Value>(text).is_ok_and(|value| value == *item)
+            }
             (_, None) => false,
         })
 }

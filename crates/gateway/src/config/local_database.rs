@@ -14,8 +14,10 @@ impl UpstreamSettings {
             ["KEY", "TOKEN", "SECRET"].iter().any(|ending| name.ends_with(ending))
         };
         let texts = args.iter().chain(env.values());
-        let mut addresses =
-            texts.flat_map(|text| text.split_whitespace()).filter(|text| text.contains("://")).peekable();
+        let mut addresses = texts
+            .flat_map(|text| text.split_whitespace())
+            .filter(|text| text.contains("://"))
+            .peekable();
         addresses.peek().is_some()
             && addresses.all(is_local_database)
             && !env.keys().any(opens_service)
@@ -50,16 +52,24 @@ mod tests {
     #[test]
     fn only_a_database_at_this_machine_is_local() {
         for address in [
-            "redis://127.0.0.1:6379", "postgresql://ana:p%40@localhost/shop?sslmode=disable",
-            "mongodb://[::1]:27017/db", "MySQL://root@LOCALHOST",
+            "redis://127.0.0.1:6379",
+            "postgresql://ana:p%40@localhost/shop?sslmode=disable",
+            "mongodb://[::1]:27017/db",
+            "MySQL://root@LOCALHOST",
         ] {
             assert!(is_local_database(address), "{address}");
         }
         for address in [
-            "redis://cache.example.com", "postgres://localhost@db.example.com/shop",
-            "postgres://localhost/shop?host=db.example.com", "http://127.0.0.1:80", "redis://",
-            "mongodb://localhost,db.example.com:1/x", "mongodb://localhost:1,db.example.com/x",
-            "mongodb+srv://localhost", "redis://localhost.example.com", "127.0.0.1:6379",
+            "redis://cache.example.com",
+            "postgres://localhost@db.example.com/shop",
+            "postgres://localhost/shop?host=db.example.com",
+            "http://127.0.0.1:80",
+            "redis://",
+            "mongodb://localhost,db.example.com:1/x",
+            "mongodb://localhost:1,db.example.com/x",
+            "mongodb+srv://localhost",
+            "redis://localhost.example.com",
+            "127.0.0.1:6379",
         ] {
             assert!(!is_local_database(address), "{address}");
         }

@@ -80,7 +80,6 @@ fn hex(digest: &[u8; 32]) -> String {
 #[cfg(all(test, unix))]
 mod tests {
     use std::fs::{self, File};
-    use std::time::SystemTime;
 
     use weaver_types::signature::SigningKey;
 
@@ -108,7 +107,8 @@ mod tests {
         assert!(!config_of("planted").is_as_written());
         // Long after it was covered it is the user who changes it.
         let note = File::open(dir.path().join(".weaver").join(NOTE)).unwrap();
-        note.set_modified(SystemTime::now() - COVERING_TIME - Duration::from_secs(1)).unwrap();
+        let noted = note.metadata().unwrap().modified().unwrap();
+        note.set_modified(noted - COVERING_TIME - Duration::from_secs(1)).unwrap();
         assert!(config_of("edited").is_as_written());
     }
 }
