@@ -27,6 +27,7 @@ pub(crate) struct Call {
     pub(crate) operation: Operation,
     pub(crate) label: Label,
     pub(crate) mode: SafetyMode,
+    pub(crate) folder: Option<&'static str>,
     pub(crate) now: Timestamp,
 }
 
@@ -39,6 +40,7 @@ impl Call {
             operation: Operation::Invoke,
             label: Label::clean(),
             mode: SafetyMode::Normal,
+            folder: None,
             now: NOW,
         }
     }
@@ -54,6 +56,7 @@ impl Call {
             operation: self.operation,
             label: &self.label,
             mode: self.mode,
+            folder: self.folder,
             now: self.now,
             human_channel: true,
             release,
@@ -116,6 +119,7 @@ fn another_call_stays_held() {
         ("fingerprint", |c| c.capability = foreign("git.push", Effects::WRITE_OPEN)),
         ("confidentiality", |c| c.label.confidentiality = Confidentiality::Internal),
         ("integrity", |c| c.label.integrity = Integrity::Untrusted),
+        ("folder", |c| c.folder = Some("/srv/other")),
         ("deadline", |c| c.now = request(1).deadline),
     ];
     for (name, change) in changes {
