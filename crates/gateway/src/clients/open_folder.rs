@@ -17,7 +17,7 @@ pub enum FilePermissions {
     Default,
 }
 
-/// Whether two files are the same one, or that this cannot be told.
+/// Whether two files are the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SameFile {
     Yes,

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use sha2::{Digest as _, Sha256};
+use weaver_types::hex;
 
 use super::Config;
 use crate::bounded_file::{self, ReadError};
@@ -71,10 +72,6 @@ impl Config {
     fn was_changed_later(&self, _note: &PathBuf) -> io::Result<bool> {
         Ok(true)
     }
-}
-
-fn hex(digest: &[u8; 32]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(all(test, unix))]
