@@ -59,6 +59,7 @@ mod run_state;
 mod runtime;
 mod schema_check;
 mod schema_cost;
+mod schema_reference;
 mod settings;
 mod signed_files;
 mod telemetry;

@@ -3,8 +3,10 @@
 
 mod schema_repair;
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 use weaver_types::{Capability, JsonRows};
@@ -12,15 +14,17 @@ use weaver_types::{Capability, JsonRows};
 use crate::error::RegistryError;
 use crate::parameter_list;
 use crate::row_schema::RowSchemas;
-use crate::schema_cost::{SchemaFault, expanded_nodes};
-use schema_repair::compile_usable_part;
+use crate::schema_cost::expanded_nodes;
+use crate::schema_reference::without_names;
+use schema_repair::{compile_usable_part, without_unusable_references};
 
 /// The largest product of the nodes of a value and of its schema that is validated.
 const MAX_VALIDATION_COST: u64 = 100_000_000;
 
-/// Checks values against the schema that a capability declares. Schemas are never fetched: a remote
-/// `$ref` is an error at registration, or left out of a server's schema with all that is at fault in
-/// it ([`compile_usable_part`]). Patterns run on a linear-time regex engine.
+/// Checks values against the schema that a capability declares. Schemas are never fetched: a
+/// reference that is no JSON pointer into its schema is an error at registration, or left out of a
+/// server's schema with all that is at fault in it ([`compile_usable_part`]). Patterns run on a
+/// linear-time regex engine.
 ///
 /// A compiled schema takes several times the memory of its text, and of thousands of registered
 /// tools few are called. A schema is therefore compiled at registration only to reject invalid
@@ -88,32 +92,32 @@ impl SchemaCheck {
             let patterns = PatternOptions::regex().size_limit(1 << 20).dfa_size_limit(1 << 20);
             jsonschema::options().with_pattern_options(patterns).build(schema)
         };
-        let cost = |schema: &Value| match expanded_nodes(schema) {
-            // The compiler refuses it.
-            Err(SchemaFault::DanglingReference) => Ok(0),
-            cost => cost.map_err(|fault| refused(&fault.to_string())),
-        };
-        let mut weight = cost(schema)?;
-        let mut repaired = None;
-        let validator = match build(schema) {
+        let cost =
+            |schema: &Value| expanded_nodes(schema).map_err(|fault| refused(&fault.to_string()));
+        let mut schema = without_names(schema);
+        let is_of_server = self.capability.spec().upstream_digest.is_some();
+        if is_of_server {
+            schema = without_unusable_references(schema);
+        }
+        // What is compiled was counted: a hostile schema could keep the compiler busy, too.
+        let mut weight = cost(&schema)?;
+        let validator = match build(&schema) {
             Ok(validator) => validator,
             Err(error) => {
-                let is_of_server = self.capability.spec().upstream_digest.is_some();
-                let usable = is_of_server.then(|| compile_usable_part(schema, build)).flatten();
+                let usable = is_of_server.then(|| compile_usable_part(&schema, build)).flatten();
                 let (part, validator) = usable.ok_or_else(|| refused(&error.to_string()))?;
                 weight = cost(&part)?;
-                repaired = Some(part);
+                schema = Cow::Owned(part);
                 validator
             }
         };
-        let schema = repaired.as_ref().unwrap_or(schema);
         let parameters = (self.side == SchemaSide::Input)
-            .then(|| parameter_list(schema, MAX_PARAMETERS))
+            .then(|| parameter_list(&schema, MAX_PARAMETERS))
             .filter(|parameters| !parameters.is_empty());
         Ok(CompiledSchema {
             validator,
             expanded_nodes: weight,
-            rows: RowSchemas::of(schema),
+            rows: RowSchemas::of(&schema),
             parameters,
         })
     }
@@ -146,17 +150,17 @@ impl SchemaCheck {
         let path = error.instance_path().to_string();
         let subject_or_path =
             if path.is_empty() { subject.to_owned() } else { format!("`{path}`") };
-        let masked = error.masked().to_string();
+        let problem = match error.kind() {
+            ValidationErrorKind::Enum { options } => choices_text(options),
+            _ => error.masked().to_string().chars().take(160).collect(),
+        };
         // A parameter is missing or unknown: the list of all parameters helps the model to correct
         // it.
         let parameters_text = parameters.as_ref().filter(|_| path.is_empty());
         let parameters_text = parameters_text
             .map(|parameters_text| format!("; the parameters are {parameters_text}"))
             .unwrap_or_default();
-        Some(format!(
-            "{subject_or_path}: {}{parameters_text}",
-            masked.chars().take(160).collect::<String>()
-        ))
+        Some(format!("{subject_or_path}: {problem}{parameters_text}"))
     }
 
     /// The first violation in rows. If the schema constrains the list only item by item, the rows
@@ -187,6 +191,26 @@ impl SchemaCheck {
 
 /// The most parameters that a message names.
 const MAX_PARAMETERS: usize = 20;
+/// The longest list of choices in a message, in characters.
+const MAX_CHOICES_CHARS: usize = 600;
+
+/// What a value may be instead: all choices of the schema, as far as there is room.
+fn choices_text(choices: &Value) -> String {
+    let texts: Vec<String> =
+        choices.as_array().into_iter().flatten().map(Value::to_string).collect();
+    let mut room = MAX_CHOICES_CHARS;
+    let named = texts.iter().take_while(|text| {
+        let left = room.checked_sub(text.chars().count());
+        room = left.unwrap_or_default();
+        left.is_some()
+    });
+    let named: Vec<&str> = named.map(String::as_str).collect();
+    let more = match texts.len().saturating_sub(named.len()) {
+        0 => String::new(),
+        more => format!(" or {more} more"),
+    };
+    format!("it is none of {}{more}", named.join(", "))
+}
 
 /// Rows that are checked together.
 const ROWS_PER_PART: usize = 1_000;
@@ -200,162 +224,4 @@ fn count_nodes(value: &Value) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-    use weaver_types::{AllowedAgents, CapabilityDraft, CapabilityId, Effects};
-
-    use super::*;
-
-    #[test]
-    fn a_pattern_of_a_server_that_cannot_run_costs_no_tool() {
-        let id = CapabilityId::parse("mail.send").unwrap();
-        let schema = json!({"type": "object", "properties": {
-            "to": {"type": "string", "pattern": "^(?!\\.)[^@]+@[^@]+$"}, "copies": {"type": "integer"}}});
-        let draft = |upstream_digest| CapabilityDraft {
-            description: "Sends a mail.".to_owned(),
-            timeout_ms: 1_000,
-            input_schema: Some(schema.clone().into()),
-            upstream_digest,
-            ..CapabilityDraft::new(id.clone(), "send", Effects::WRITE_OPEN, AllowedAgents::Any)
-        };
-        let own = Arc::new(draft(None).build().unwrap());
-        assert!(SchemaCheck::of_arguments(&own).is_err(), "its author can correct it");
-        let digest = weaver_types::Digest::from_bytes([1; 32]);
-        let theirs = Arc::new(draft(Some(digest)).build().unwrap());
-        let check = SchemaCheck::of_arguments(&theirs).unwrap();
-        assert_eq!(check.violation(&json!({"to": "a@b.org", "copies": 1}), "arguments"), None);
-        assert!(check.violation(&json!({"to": "a@b.org", "copies": "x"}), "arguments").is_some());
-    }
-
-    #[test]
-    fn a_missing_parameter_is_told_beside_those_there_are() {
-        let id = CapabilityId::parse("files.read").unwrap();
-        let schema = json!({"type": "object", "required": ["path"], "properties": {
-            "head": {"type": "integer"}, "path": {"type": "string"}, "a\u{202e}b": {}}});
-        let draft = CapabilityDraft {
-            description: "Reads a file.".to_owned(),
-            timeout_ms: 1_000,
-            input_schema: Some(schema.into()),
-            ..CapabilityDraft::new(id, "read", Effects::READ_LOCAL, AllowedAgents::Any)
-        };
-        let capability = Arc::new(draft.build().unwrap());
-        let check = SchemaCheck::of_arguments(&capability).unwrap();
-        let said = |value: Value| check.violation(&value, "the arguments").unwrap();
-        assert_eq!(
-            said(json!({"file": "a"})),
-            "the arguments: \"path\" is a required property; the parameters are path, \
-             a\\u{202e}b?, head?"
-        );
-        assert!(!said(json!({"path": 1})).contains("parameters"));
-    }
-
-    #[test]
-    fn rows_in_parts_fit_where_the_whole_value_fits() {
-        let id = CapabilityId::parse("crm.list").unwrap();
-        let item = json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}});
-        let around = |list: Value| {
-            json!({"type": "object", "required": ["rows"], "properties": {"rows": list},
-                "additionalProperties": {"type": "integer"}})
-        };
-        let schemas = [
-            around(json!({"type": "array", "items": item})),
-            around(json!({"type": "array", "items": item, "maxItems": 1_500})),
-            around(json!({"type": "object"})),
-            json!({"type": "array", "items": item}),
-            json!({"enum": [1]}),
-        ];
-        let row = |id: u64| json!({"id": id});
-        let rows = |count: u64| -> Vec<Value> { (0..count).map(row).collect() };
-        let mut odd = rows(2_100);
-        odd[2_050] = json!({"id": "x"});
-        let values = [
-            json!({"rows": rows(1_200)}),
-            json!({"rows": rows(2_100), "total": 2_100}),
-            json!({"rows": odd.clone()}),
-            json!({"rows": [row(1)], "total": "one"}),
-            json!({"others": rows(3)}),
-            Value::Array(rows(2_100)),
-            Value::Array(odd),
-        ];
-        let mut fitting = 0;
-        for schema in schemas {
-            let draft = CapabilityDraft {
-                description: "Lists people.".to_owned(),
-                output_schema: Some(schema.clone().into()),
-                timeout_ms: 1_000,
-                ..CapabilityDraft::new(id.clone(), "list", Effects::READ_OPEN, AllowedAgents::Any)
-            };
-            let check = SchemaCheck::of_results(&Arc::new(draft.build().unwrap())).unwrap();
-            for value in &values {
-                let subject = check.violation(value, "it");
-                let parts = JsonRows::parse(value.to_string()).unwrap();
-                assert_eq!(check.violation_in_rows(&parts, "it"), subject, "{schema}");
-                fitting += usize::from(subject.is_none());
-            }
-        }
-        assert_eq!(fitting, 4);
-    }
-
-    #[test]
-    fn a_value_and_its_schema_are_checked_up_to_so_much_work() {
-        // A schema of 10,000 nodes, and values of so many.
-        let schema = json!({
-            "type": "array", "items": { "type": "object" }, "examples": vec![json!(0); 9_995],
-        });
-        assert_eq!(expanded_nodes(&schema), Ok(10_000));
-        let id = CapabilityId::parse("crm.list").unwrap();
-        let draft = CapabilityDraft {
-            description: "Lists people.".to_owned(),
-            output_schema: Some(schema.into()),
-            timeout_ms: 1_000,
-            ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, AllowedAgents::Any)
-        };
-        let check = SchemaCheck::of_results(&Arc::new(draft.build().unwrap())).unwrap();
-        let outcome = |small: usize, large: usize| {
-            let mut rows = vec![json!({ "id": 1 }); small];
-            rows.extend(vec![json!({ "id": 1, "n": 2 }); large]);
-            let subject = Value::Array(rows);
-            let parts = JsonRows::parse(subject.to_string()).unwrap();
-            let outcome = check.violation(&subject, "it");
-            assert_eq!(check.violation_in_rows(&parts, "it"), outcome);
-            (count_nodes(&subject), outcome)
-        };
-        assert_eq!(outcome(4_998, 1), (10_000, None));
-        let refused = "it: too many values for so large a schema".to_owned();
-        assert_eq!(outcome(5_000, 0), (10_001, Some(refused)));
-    }
-
-    #[test]
-    fn a_schema_is_checked_only_where_there_is_one() {
-        let id = CapabilityId::parse("crm.list").unwrap();
-        let draft = CapabilityDraft {
-            description: "Lists people.".to_owned(),
-            output_schema: Some(json!({ "type": "array" }).into()),
-            timeout_ms: 1_000,
-            ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, AllowedAgents::Any)
-        };
-        let capability = Arc::new(draft.build().unwrap());
-        let arguments = SchemaCheck::of_arguments(&capability).unwrap();
-        let results = SchemaCheck::of_results(&capability).unwrap();
-        assert_eq!((arguments.is_declared(), results.is_declared()), (false, true));
-        assert_eq!(arguments.violation(&json!(1), "it"), None);
-        let rows = JsonRows::parse("[{\"a\":1}]".to_owned()).unwrap();
-        assert_eq!(arguments.violation_in_rows(&rows, "it"), None);
-        assert!(results.violation(&json!(1), "it").is_some());
-    }
-
-    #[test]
-    fn a_pattern_is_compiled_and_asked() {
-        let id = CapabilityId::parse("crm.find").unwrap();
-        let schema = json!({ "properties": { "code": { "pattern": "^[a-z]{3}-[0-9]{1,5}$" } } });
-        let draft = CapabilityDraft {
-            description: "Finds somebody.".to_owned(),
-            input_schema: Some(schema.into()),
-            timeout_ms: 1_000,
-            ..CapabilityDraft::new(id, "find", Effects::READ_LOCAL, AllowedAgents::Any)
-        };
-        let check = SchemaCheck::of_arguments(&Arc::new(draft.build().unwrap())).unwrap();
-        assert_eq!(check.violation(&json!({ "code": "abc-12" }), "the arguments"), None);
-        assert!(check.violation(&json!({ "code": "abc12" }), "the arguments").is_some());
-    }
-}
+mod tests;

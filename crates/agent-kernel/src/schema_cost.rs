@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::schema_reference::referenced;
+
 /// The largest schema, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
 /// The most patterns in one schema.
@@ -34,11 +36,12 @@ pub(crate) enum SchemaFault {
     TooDeep,
     #[error("its references, written out, are too many")]
     TooManyNodes,
-    #[error("it refers to a place that it does not hold")]
+    #[error("it has a reference that is no JSON pointer to a part of it")]
     DanglingReference,
 }
 
-/// The number of nodes of a schema with its references expanded.
+/// The number of nodes of a schema with its references expanded. The schema must have no names
+/// ([`without_names`](crate::schema_reference::without_names)).
 ///
 /// Two bounds are independent. The node count bounds the work per value without recursion.
 /// Recursion is harmless when each level moves to a smaller part of the value along single-visit
@@ -71,10 +74,10 @@ struct WalkPosition {
 /// estimate itself costs no more than for the largest accepted schema.
 struct CostEstimate<'a> {
     root: &'a Value,
-    /// The nodes behind references that were expanded before.
-    nodes_behind: BTreeMap<&'a str, u64>,
-    /// The references on the current path.
-    open_references: Vec<&'a str>,
+    /// The nodes of the parts that were expanded before, by their address.
+    nodes_behind: BTreeMap<*const Value, u64>,
+    /// The parts on the current path that references led to, and the whole.
+    open_parts: Vec<&'a Value>,
     /// The nodes so far, with references expanded.
     nodes: u64,
     patterns: usize,
@@ -86,11 +89,10 @@ struct CostEstimate<'a> {
 
 impl<'a> CostEstimate<'a> {
     fn new(root: &'a Value) -> Self {
-        let (nodes_behind, open_references) = (BTreeMap::new(), Vec::new());
         Self {
             root,
-            nodes_behind,
-            open_references,
+            nodes_behind: BTreeMap::new(),
+            open_parts: vec![root],
             nodes: 0,
             patterns: 0,
             back_references: 0,
@@ -168,14 +170,9 @@ impl<'a> CostEstimate<'a> {
         named.values().try_for_each(|value| self.walk_value(value, child))
     }
 
-    fn walk_reference(
-        &mut self,
-        target: &'a str,
-        position: WalkPosition,
-    ) -> Result<(), SchemaFault> {
-        // A remote reference is refused when the schema is compiled.
-        let Some(pointer) = target.strip_prefix('#') else { return self.add_nodes(1) };
-        if self.open_references.contains(&target) || pointer.is_empty() {
+    fn walk_reference(&mut self, target: &str, position: WalkPosition) -> Result<(), SchemaFault> {
+        let part = referenced(self.root, target).ok_or(SchemaFault::DanglingReference)?;
+        if self.open_parts.iter().any(|open| std::ptr::eq(*open, part)) {
             self.back_references += 1;
             self.has_ambiguous_recursion |= !position.single_visit;
             return self.add_nodes(1);
@@ -183,16 +180,16 @@ impl<'a> CostEstimate<'a> {
         // The memo is valid only while there is no recursive reference: with one, the count behind
         // a reference depends on which references are open. The walk stays bounded, since every
         // node counts.
-        if let (Some(nodes), true) = (self.nodes_behind.get(target), self.back_references == 0) {
+        let address = std::ptr::from_ref(part);
+        if let (Some(nodes), true) = (self.nodes_behind.get(&address), self.back_references == 0) {
             return self.add_nodes(*nodes);
         }
-        let referenced = self.root.pointer(pointer).ok_or(SchemaFault::DanglingReference)?;
         let nodes_before = self.nodes;
-        self.open_references.push(target);
-        let walked = self.walk_value(referenced, position);
-        self.open_references.pop();
+        self.open_parts.push(part);
+        let walked = self.walk_value(part, position);
+        self.open_parts.pop();
         walked?;
-        self.nodes_behind.insert(target, self.nodes.saturating_sub(nodes_before));
+        self.nodes_behind.insert(address, self.nodes.saturating_sub(nodes_before));
         Ok(())
     }
 }

@@ -4,8 +4,12 @@
 //! under `items`), patterns that no engine of linear time runs (`(?!…)`), and plain mistakes. Clients
 //! pass them by. What remains is checked here, and the server checks its arguments itself.
 
+use std::borrow::Cow;
+
 use jsonschema::ValidationError;
 use serde_json::{Map, Value};
+
+use crate::schema_reference::referenced;
 
 /// The most places of one schema that are left out. A hostile schema costs no more than this many
 /// attempts to compile it.
@@ -22,7 +26,6 @@ pub(crate) fn compile_usable_part<T>(
     compile: impl Fn(&Value) -> Result<T, ValidationError<'static>>,
 ) -> Option<(Value, T)> {
     let mut part = schema.clone();
-    remove_unusable_references(&mut part, schema, 0);
     for _ in 0..=MAX_REMOVED {
         let pointer = match compile(&part) {
             Ok(compiled) => return Some((part, compiled)),
@@ -33,29 +36,37 @@ pub(crate) fn compile_usable_part<T>(
     None
 }
 
-/// Removes the names of other dialects, and references to what the schema does not hold.
-fn remove_unusable_references(value: &mut Value, root: &Value, depth: usize) {
-    if depth > MAX_DEPTH {
-        return;
+/// The schema without the names of other dialects, and without references to what it does not hold.
+pub(crate) fn without_unusable_references(schema: Cow<'_, Value>) -> Cow<'_, Value> {
+    let mut usable = schema.clone().into_owned();
+    match remove_unusable_references(&mut usable, &schema, 0) {
+        0 => schema,
+        _ => Cow::Owned(usable),
     }
+}
+
+/// Returns how many were removed.
+fn remove_unusable_references(value: &mut Value, root: &Value, depth: usize) -> usize {
+    if depth > MAX_DEPTH {
+        return 0;
+    }
+    let removed_in = |value: &mut Value| remove_unusable_references(value, root, depth + 1);
     match value {
         Value::Object(members) => {
             let is_unusable = |key: &str, value: &Value| match (key, value.as_str()) {
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Some(target)) => {
-                    target.strip_prefix('#').is_none_or(|pointer| root.pointer(pointer).is_none())
+                    referenced(root, target).is_none()
                 }
                 ("$schema", Some(dialect)) => !dialect.contains("//json-schema.org/"),
                 _ => false,
             };
+            let all = members.len();
             members.retain(|key, value| !is_unusable(key, value));
-            members
-                .values_mut()
-                .for_each(|member| remove_unusable_references(member, root, depth + 1));
+            let removed = all.saturating_sub(members.len());
+            members.values_mut().map(removed_in).sum::<usize>().saturating_add(removed)
         }
-        Value::Array(items) => {
-            items.iter_mut().for_each(|item| remove_unusable_references(item, root, depth + 1));
-        }
-        _ => {}
+        Value::Array(items) => items.iter_mut().map(removed_in).sum(),
+        _ => 0,
     }
 }
 
@@ -98,7 +109,8 @@ mod tests {
 
     fn usable(schema: &Value) -> Option<Value> {
         let compile = |schema: &Value| jsonschema::options().build(schema).map(|_| ());
-        compile_usable_part(schema, compile).map(|(part, ())| part)
+        let schema = without_unusable_references(Cow::Borrowed(schema));
+        compile_usable_part(&schema, compile).map(|(part, ())| part)
     }
 
     #[test]
