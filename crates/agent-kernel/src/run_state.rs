@@ -25,7 +25,7 @@ pub struct RunState {
     pub label: Label,
     /// What the run has used.
     pub meters: RunMeters,
-    /// Calls that write and that nobody released by answering a request.
+    /// Calls that write, or move a session, and that nobody released by answering a request.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unreviewed_writes: u64,
     /// The version of the stored form.
@@ -58,7 +58,7 @@ pub struct RunDelta {
     /// Calls executed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tool_calls: u64,
-    /// Calls that write and that nobody released by answering a request.
+    /// Calls that write, or move a session, and that nobody released by answering a request.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unreviewed_writes: u64,
 }

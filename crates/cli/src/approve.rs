@@ -25,6 +25,7 @@ mod standing_grant;
 mod terminal_text;
 pub(super) mod terms;
 mod watch;
+mod writes_since;
 
 use std::path::Path;
 

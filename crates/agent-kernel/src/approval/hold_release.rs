@@ -48,6 +48,15 @@ impl HoldRelease {
             Self::Standing { .. } => None,
         }
     }
+
+    /// How many unreviewed writes of the run the people who released the call have seen; `None`
+    /// where a standing approval releases it.
+    pub(crate) fn seen_writes(&self) -> Option<u64> {
+        match self {
+            Self::Request { hold, .. } => Some(hold.seen_writes()),
+            Self::Standing { .. } => None,
+        }
+    }
 }
 
 /// A request that ends, with the reason.

@@ -322,6 +322,16 @@ impl HoldTable {
 }
 
 impl HoldEntry {
+    /// How many unreviewed writes of the run the people who agreed have seen. Those who agree in
+    /// this process are shown the request as it was opened.
+    pub(crate) fn seen_writes(&self) -> u64 {
+        let OpenHold { request, state, .. } = &*self.open;
+        match &self.granted_in_process {
+            Some(_) => request.unreviewed_writes,
+            None => state.seen_writes(request),
+        }
+    }
+
     fn new(open: OpenHold, version: u64) -> Option<Self> {
         let arguments = open.request.arguments_digest().ok()?;
         let bytes = open.request.to_bytes().ok()?.len();

@@ -141,6 +141,11 @@ impl PolicyDecisionPoint {
                 superseded_outcome(call, id, &check_result)
             };
         }
+        // Arguments often name a state: a repository, a file, a draft. Whoever agreed saw it as it
+        // was then. Whoever has yet to agree is shown what was written meanwhile.
+        if granted && call.unreviewed_writes != hold.seen_writes() {
+            return ResumeOutcome::refused_grant(call, &id, write_denial());
+        }
         if !granted {
             let holds = HeldCheck::from_decision(&call.decision);
             if holds.iter().all(|hold| request.holds.contains(hold)) {
@@ -253,10 +258,6 @@ fn changed_since_request(
         let detail = "the policy has changed since the call was held; ask again";
         return Some(askable_denial(CheckKind::System, ReasonCode::PolicyChanged, detail));
     }
-    // Arguments often name a state: a repository, a file, a draft. The approver saw it as it was.
-    if call.unreviewed_writes != request.unreviewed_writes {
-        return Some(write_denial());
-    }
     // A run that was untrusted already may go on reading while it waits: the approver saw that it was,
     // and the exact arguments, which nothing that is read afterwards changes.
     let (now, then) = (call.query.label, &request.label);
@@ -271,11 +272,11 @@ fn changed_since_request(
     preconditions::changed_precondition_denial(&request.preconditions, call.preconditions)
 }
 
-/// The denial of a granted call whose run has written since, so that the call may do something else
-/// than what the approver saw.
+/// The denial of a granted call whose run has written since a person looked at it, so that the call
+/// may do something else than what they saw.
 pub(crate) fn write_denial() -> CheckResult {
-    let detail = "the run has made a call that writes since this call was held, and nobody was asked \
-                  about that one; ask again";
+    let detail = "the run has made a call that writes since a person looked at this one, and nobody was \
+                  asked about that; call again to ask anew, and write nothing between grant and call";
     askable_denial(CheckKind::Precondition, ReasonCode::PreconditionFailed, detail)
 }
 

@@ -11,8 +11,8 @@ use weaver_types::{
 };
 
 use super::CallExecutor;
-use crate::approval::ReleaseEffect;
 use crate::approval::hold_release::HoldRelease;
+use crate::approval::{ReleaseEffect, moves_session};
 use crate::authorized_invocation::{AuthorizedInvocation, TokenHolder};
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::RunSlot;
@@ -114,11 +114,13 @@ impl CallExecutor {
                 let detail = error.to_string();
                 refused(system_denial(invocation, ReasonCode::InternalError, detail))
             })?;
-        let effects = invocation.target.capability.spec().effects;
-        let request = release.and_then(HoldRelease::approval_request);
+        let capability = &invocation.target.capability;
+        let effects = capability.spec().effects;
+        let is_reviewed = release.is_some_and(|release| release.approval_request().is_some());
+        let changes_state = effects.writes() || moves_session(capability.id());
         let delta = RunDelta {
             tool_calls: 1,
-            unreviewed_writes: u64::from(effects.writes() && request.is_none()),
+            unreviewed_writes: u64::from(changes_state && !is_reviewed),
             label: early_label(invocation),
             provenance: provenance.digests(),
             ..RunDelta::default()
@@ -157,10 +159,10 @@ impl CallExecutor {
         });
         let budget = Some(&invocation.caller.run.settings.budget);
         // Compared with the decision too; again here, as another call of the run may have written since.
-        let reviewed_at = request.map(|request| request.unreviewed_writes);
+        let seen_writes = release.and_then(HoldRelease::seen_writes);
         let run_update = RunUpdate {
             budget,
-            reviewed_at,
+            seen_writes,
             ..RunUpdate::new(invocation.caller, slot, delta, batch)
         };
         Ok(PreparedIntent { run_update, guard, provenance, release_effect: effect })

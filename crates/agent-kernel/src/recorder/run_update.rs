@@ -35,7 +35,7 @@ pub(crate) struct RunUpdate<'a> {
     /// The budget that the update must not exceed.
     pub(crate) budget: Option<&'a RunBudget>,
     /// How many unreviewed writes the run must have: as many as when the call's request was opened.
-    pub(crate) reviewed_at: Option<u64>,
+    pub(crate) seen_writes: Option<u64>,
 }
 
 /// An update that was handed to the ledger, by its number in the run.
@@ -95,7 +95,7 @@ impl<'a> RunUpdate<'a> {
             batch,
             starts_run: false,
             budget: None,
-            reviewed_at: None,
+            seen_writes: None,
         }
     }
 
@@ -194,7 +194,7 @@ impl RunRecorder {
         if let Some(cap) = update.budget.and_then(|budget| cached.state().meters.exceeded(budget)) {
             return Err(RunUpdateError::Budget(cap));
         }
-        if update.reviewed_at.is_some_and(|writes| writes != cached.state().unreviewed_writes) {
+        if update.seen_writes.is_some_and(|writes| writes != cached.state().unreviewed_writes) {
             return Err(RunUpdateError::UnreviewedWrite);
         }
         let next = cached.state().clone().apply(&update.delta);

@@ -15,12 +15,12 @@ use crate::approvals::{ALICE, Desk, RULES, documents, key};
 use crate::support::{Asked, START, draft, sqlite, succeeded};
 
 /// Deletes in the folder in which its run works at that moment.
-struct Folders {
+struct FolderDriver {
     now: Arc<Mutex<Option<&'static str>>>,
     deleted_in: Arc<Mutex<Vec<Option<String>>>>,
 }
 
-impl Driver for Folders {
+impl Driver for FolderDriver {
     fn execute(&self, call: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>> {
         self.deleted_in.lock().unwrap().push(call.working_folder().map(str::to_owned));
         Box::pin(async { Ok(RawResult::text("done")) })
@@ -35,16 +35,16 @@ impl Driver for Folders {
     }
 }
 
-struct Shell {
+struct FolderDesk {
     desk: Desk,
     now: Arc<Mutex<Option<&'static str>>>,
     deleted_in: Arc<Mutex<Vec<Option<String>>>>,
 }
 
-impl Shell {
+impl FolderDesk {
     fn over(desk: Desk) -> Self {
         let (now, deleted_in) = (Arc::<Mutex<_>>::default(), Arc::<Mutex<_>>::default());
-        let driver = Folders { now: Arc::clone(&now), deleted_in: Arc::clone(&deleted_in) };
+        let driver = FolderDriver { now: Arc::clone(&now), deleted_in: Arc::clone(&deleted_in) };
         let output_label = Label::new(Confidentiality::Public, Integrity::Trusted);
         let tool = CapabilityDraft { output_label, ..draft("git.clean", Effects::WRITE_OPEN) };
         desk.world.driven(tool, driver);
@@ -67,7 +67,7 @@ fn clean() -> Asked {
 
 #[test]
 fn an_approval_for_one_folder_releases_nothing_in_another() {
-    let shell = Shell::new();
+    let shell = FolderDesk::new();
     let id = shell.clean_in(Some("/srv/scratch")).request.unwrap();
     let shown = shell.desk.world.kernel.pending_approval(&id).unwrap().request;
     assert_eq!(shown.folder.as_deref(), Some("/srv/scratch"));
@@ -86,17 +86,17 @@ fn an_approval_for_one_folder_releases_nothing_in_another() {
 fn the_folder_of_a_request_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let desk = Desk::on(sqlite(&folder.path().join("ledger.db")), Ports::default());
-    let shell = Shell::over(desk);
+    let shell = FolderDesk::over(desk);
     let id = shell.clean_in(Some("/srv/scratch")).request.unwrap();
     shell.desk.grant(&id, "alice", ALICE);
-    let shell = Shell::over(shell.desk.restarted(documents(RULES, "")));
+    let shell = FolderDesk::over(shell.desk.restarted(documents(RULES, "")));
     assert_eq!(shell.clean_in(Some("/srv/precious")).decision.verdict(), Verdict::Hold);
     assert!(succeeded(&shell.clean_in(Some("/srv/scratch"))));
 }
 
 #[test]
 fn a_standing_approval_names_the_folders_in_which_it_counts() {
-    let shell = Shell::new();
+    let shell = FolderDesk::new();
     let sent = |folders: &[&str]| {
         let folders = folders.iter().map(|&folder| folder.to_owned()).collect();
         let standing = StandingApproval { folders, ..standing(&shell.desk, 5) };

@@ -1,12 +1,12 @@
 //! A run that writes after a call was held, and what becomes of the grant of that call.
 
 use serde_json::json;
-use weaver_agent_kernel::{Caller, Ports, block_on};
-use weaver_policy::approval::Phase;
-use weaver_types::{ReasonCode, Verdict};
+use weaver_agent_kernel::{Caller, FnDriver, Ports, block_on};
+use weaver_policy::approval::{Phase, Resolution, ResolutionVerdict};
+use weaver_types::{ApprovalRequestId, Clock as _, Effects, RawResult, ReasonCode, Verdict};
 
-use crate::approvals::{ALICE, BOB, Desk, RULES, documents, push};
-use crate::support::{Asked, answer, fold, snapshot, sqlite, succeeded};
+use crate::approvals::{ALICE, BOB, Desk, RULES, documents, key, push};
+use crate::support::{Asked, answer, draft, fold, snapshot, sqlite, succeeded};
 
 fn read() -> Asked {
     Asked::new("fs.read").with(json!({ "path": "notes.txt" }))
@@ -45,13 +45,56 @@ fn a_write_after_the_hold_ends_the_grant_and_a_read_does_not() {
     assert!(succeeded(&desk.push()));
 }
 
+/// Signs a grant by somebody who has seen so many writes of the run.
+fn grant_after(desk: &Desk, id: &ApprovalRequestId, seen_writes: Option<u64>) {
+    let open = desk.world.kernel.pending_approval(id).unwrap();
+    let now = desk.world.clock.now();
+    let mut said =
+        Resolution::new(&open.request, ResolutionVerdict::Granted, "alice", now).unwrap();
+    said.seen_writes = seen_writes;
+    desk.receive(&said.sign(&key(ALICE)).unwrap().to_json().unwrap());
+}
+
 #[test]
-fn a_write_before_the_answer_asks_about_the_call_anew() {
+fn whoever_agrees_after_a_write_has_seen_it() {
+    for (seen_writes, passes) in
+        [(Some(2), true), (None, false), (Some(1), false), (Some(3), false)]
+    {
+        let desk = untrusted(Desk::new());
+        let id = desk.held(&push()).request.id;
+        for _ in 0..2 {
+            assert!(succeeded(&desk.call(&write())));
+        }
+        assert_eq!(desk.held(&push()).request.id, id, "the request goes on waiting");
+        grant_after(&desk, &id, seen_writes);
+        assert_eq!(succeeded(&desk.push()), passes, "{seen_writes:?}");
+    }
+}
+
+#[test]
+fn of_two_people_each_has_seen_the_writes() {
     let desk = untrusted(Desk::new());
-    let id = desk.held(&push()).request.id;
+    let id = desk.held(&pay(200)).request.id;
+    desk.grant(&id, "bob", BOB);
     assert!(succeeded(&desk.call(&write())));
-    assert_ne!(desk.held(&push()).request.id, id);
-    assert!(matches!(desk.world.kernel.approval_phase(&id), Some(Phase::Superseded { .. })));
+    grant_after(&desk, &id, Some(1));
+    assert_eq!(desk.world.kernel.approval_phase(&id), Some(Phase::Granted));
+    assert_eq!(answer(&desk.call(&pay(200))), (Verdict::Deny, ReasonCode::PreconditionFailed));
+}
+
+#[test]
+fn a_read_that_moves_the_session_ends_the_grant_too() {
+    let desk = untrusted(Desk::new());
+    for id in ["browser.navigate_back", "browser.snapshot"] {
+        let tool = draft(id, Effects::READ_LOCAL);
+        desk.world.driven(tool, FnDriver::inline(|_| Ok(RawResult::text("done"))));
+    }
+    for (read, passes) in [("browser.snapshot", true), ("browser.navigate_back", false)] {
+        let id = desk.held(&push()).request.id;
+        desk.grant(&id, "alice", ALICE);
+        assert!(succeeded(&desk.call(&Asked::new(read))));
+        assert_eq!(succeeded(&desk.push()), passes, "{read}");
+    }
 }
 
 #[test]

@@ -67,6 +67,7 @@ fn answer(args: &AnswerArgs, verdict: ResolutionVerdict) -> Result<Exit, Failure
         let mut resolution = Resolution::new(&open.request, verdict, &*person.name, now)
             .map_err(|error| malformed(error.to_string()))?;
         resolution.reason = args.reason.clone().unwrap_or_default();
+        resolution.seen_writes = Some(shown.writes.total);
         if resolution.digest != shown.digest {
             return Err(rejection_failure(&Rejection::RequestChanged));
         }
@@ -171,11 +172,12 @@ fn lines_of_several(requests: &[OpenApproval], shown: &[ShownRequest]) -> Result
                 .with_next_step(format!("answer it alone: weaver approve grant {}", request.id)));
         }
         out.push_str(&format!(
-            "{}  {}  {}\n    {arguments}\n    {}\n    {}\n",
+            "{}  {}  {}\n    {arguments}\n    {}\n{}    {}\n",
             request.id,
             output::bold(&terminal_text::escape_line(request.capability.as_str(), MAX_NAME_CHARS)),
             terminal_text::escape_line(request.principal.as_str(), MAX_NAME_CHARS),
             terminal_text::escape_line(&request.detail, MAX_LINE_CHARS),
+            shown.writes.text(),
             output::dim(&format!("digest: {}", shown.digest)),
         ));
     }

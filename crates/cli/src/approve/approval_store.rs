@@ -10,8 +10,8 @@ use weaver_policy::approval::ReceiptTime;
 use weaver_policy::{Keys, PolicySet};
 use weaver_trace_store::Reader;
 use weaver_trace_store::entry::EventHeader;
-use weaver_types::ledger::{MAX_PAGE, Namespace, Record, all_records};
-use weaver_types::{Clock as _, EventKind, LogId, PrincipalId, SystemClock, Tenant, Timestamp};
+use weaver_types::ledger::{MAX_PAGE, Namespace, Record, RecordKey, all_records};
+use weaver_types::{Clock as _, LogId, PrincipalId, SystemClock, Tenant, Timestamp};
 
 use super::args::ApprovalSource;
 use crate::{Exit, Failure, config_path};
@@ -135,12 +135,17 @@ impl ApprovalStore {
         Ok(header.map(|header| header.at))
     }
 
+    /// A record of the ledger.
+    pub(super) fn record(&self, key: &RecordKey) -> Result<Option<Record>, Failure> {
+        self.reader.record(key).map_err(|error| Failure::store(&self.path, &error))
+    }
+
     /// Passes every event from `from` on and its payload to `each`, except those with a pruned
     /// payload.
     pub(super) fn for_each_event(
         &self,
         from: u64,
-        mut each: impl FnMut(EventKind, &Value),
+        mut each: impl FnMut(&EventHeader, &Value),
     ) -> Result<(), Failure> {
         let mut next = from;
         loop {
@@ -151,7 +156,7 @@ impl ApprovalStore {
             for event in &page {
                 let payload = event.payload.as_deref().and_then(|b| serde_json::from_slice(b).ok());
                 if let (Ok(header), Some(payload)) = (EventHeader::parse(&event.header), payload) {
-                    each(header.kind, &payload);
+                    each(&header, &payload);
                 }
             }
         }

@@ -74,9 +74,9 @@ fn last_rejection(
     id: &str,
 ) -> Result<Option<(String, String)>, Failure> {
     let mut found = None;
-    store.for_each_event(size, |kind, payload| {
+    store.for_each_event(size, |header, payload| {
         let text = |key: &str| payload.get(key).and_then(Value::as_str).unwrap_or_default();
-        if kind == EventKind::ApprovalRejected && text("request") == id {
+        if header.kind == EventKind::ApprovalRejected && text("request") == id {
             found = Some((
                 terminal_text::escape_line(text("code"), 80),
                 terminal_text::escape_line(text("detail"), 400),

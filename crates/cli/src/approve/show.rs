@@ -14,6 +14,7 @@ use super::argument_line::DifferingArguments;
 use super::duration::duration_text;
 use super::list::{self, authority_text};
 use super::terminal_text;
+use super::writes_since::WritesSince;
 use crate::{Exit, Failure, output};
 
 /// The longest reason in a line, in characters.
@@ -30,6 +31,8 @@ const REQUESTER_FIELDS: [&str; 6] =
 pub(super) struct ShownRequest {
     pub(super) text: String,
     pub(super) digest: Digest,
+    /// What the run has written since, which the text has too.
+    pub(super) writes: WritesSince,
 }
 
 /// How much of a request is shown.
@@ -51,7 +54,9 @@ impl ShownRequest {
     ) -> Result<Self, Failure> {
         let request = &open.request;
         let digest = request.digest().map_err(|error| not_canonical(&error))?;
-        let (status, header) = (status_line(open, now), header_text(store, open, now));
+        let writes = WritesSince::of(store, open)?;
+        let status = status_line(open, now);
+        let header = format!("{}{}", header_text(store, open, now), writes.text());
         let fields =
             |names: &[&str]| request.render_fields(names).map_err(|error| not_canonical(&error));
         let text = match detail {
@@ -70,7 +75,7 @@ impl ShownRequest {
                 )
             }
         };
-        Ok(Self { text, digest })
+        Ok(Self { text, digest, writes })
     }
 }
 

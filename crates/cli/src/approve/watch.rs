@@ -74,8 +74,8 @@ impl WatchState {
 /// The ids of the requests that were opened since the log had this size.
 fn opened_since(store: &ApprovalStore, size: u64) -> Result<BTreeSet<String>, Failure> {
     let mut opened = BTreeSet::new();
-    store.for_each_event(size, |kind, payload| {
-        if kind == EventKind::ApprovalRequested {
+    store.for_each_event(size, |header, payload| {
+        if header.kind == EventKind::ApprovalRequested {
             let id = payload.get("request").and_then(Value::as_str);
             opened.extend(id.map(str::to_owned));
         }

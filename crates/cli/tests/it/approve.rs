@@ -58,6 +58,31 @@ fn from_a_held_call_over_a_grant_to_one_execution() {
 }
 
 #[test]
+fn what_is_written_while_a_call_waits_is_shown_and_agreed_to() {
+    let desk = Desk::new();
+    let write = |text: &str| desk.goes_through("notes.write", &json!({ "text": text }));
+    assert!(write("before"));
+    let request = desk.push();
+    assert!(write("while it waits"));
+    let shown = desk.approve(&["show", &request]).out;
+    assert!(shown.contains("the agent has also made these calls"), "{shown}");
+    assert!(shown.contains("notes.write  {\"text\":\"while it waits\"}"), "{shown}");
+    assert!(!shown.contains("before"), "{shown}");
+    let grant = |request: &str| {
+        assert_eq!(desk.signed("alice", &["grant", request]).code, 0);
+        assert_eq!(desk.deliver(), [SignedFileOutcome::Granted { request: id(request) }]);
+    };
+    grant(&request);
+    assert!(desk.goes_through("repo.push", &json!({ "branch": "main" })));
+
+    let request = desk.push();
+    assert!(!desk.approve(&["show", &request]).out.contains("since then"), "only since then");
+    grant(&request);
+    assert!(write("after the grant"));
+    assert!(!desk.goes_through("repo.push", &json!({ "branch": "main" })), "nobody saw that");
+}
+
+#[test]
 fn a_denial_ends_the_request_and_says_who_and_why() {
     let desk = Desk::new();
     let request = desk.push();

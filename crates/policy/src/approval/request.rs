@@ -127,8 +127,9 @@ pub struct ApprovalRequest {
     /// The request that this one replaced when the policy changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<ApprovalRequestId>,
-    /// How many calls of the run had written without that a person answered a request for them. A
-    /// further one ends the request: it may have changed what the arguments name.
+    /// How many calls of the run had written, or moved a session, without that a person answered a request for them. A
+    /// further one may change what the arguments name, so whoever agrees must have seen it
+    /// ([`Resolution::seen_writes`](super::Resolution::seen_writes)).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unreviewed_writes: u64,
 }

@@ -37,6 +37,10 @@ pub struct Resolution {
     /// The reason, for the record; may be empty.
     #[serde(default)]
     pub reason: String,
+    /// How many calls of the run had written, without that a person answered a request for them,
+    /// when the person looked; `None` for as many as when the request was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_writes: Option<u64>,
 }
 
 /// An answer with its signature: the content of a signed file.
@@ -68,6 +72,7 @@ impl Resolution {
             approver: approver.into(),
             at,
             reason: String::new(),
+            seen_writes: None,
         })
     }
 

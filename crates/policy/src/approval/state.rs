@@ -151,6 +151,15 @@ impl ApprovalState {
         &self.votes
     }
 
+    /// How many unreviewed writes of the run everybody who agreed has seen.
+    #[must_use]
+    pub fn seen_writes(&self, request: &ApprovalRequest) -> u64 {
+        let seen = self.votes.values().map(|vote| vote.resolution().seen_writes);
+        seen.map(|seen| seen.unwrap_or(request.unreviewed_writes))
+            .min()
+            .unwrap_or(request.unreviewed_writes)
+    }
+
     pub(super) fn vote_by(&self, approver: &str) -> Option<&Vote> {
         self.votes.get(approver)
     }

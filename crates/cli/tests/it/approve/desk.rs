@@ -14,8 +14,8 @@ use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, RecordKey, RecordWrite};
 use weaver_types::{
     AllowedAgents, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Confidentiality,
-    Effects, Impact, Integrity, KeyId, Label, OsRandom, Principal, PrincipalId, RawResult,
-    ResponseMode, RunContext, RunSettings, SystemClock, Tenant, Timestamp, World,
+    Effects, Integrity, KeyId, Label, OsRandom, Principal, PrincipalId, RawResult, ResponseMode,
+    RunContext, RunSettings, SystemClock, Tenant, Timestamp,
 };
 
 use crate::support::{Folder, Run, weaver_with};
@@ -116,12 +116,14 @@ impl Desk {
             .with_clock(clock)
             .open();
         let desk = Self { folder, kernel: kernel.unwrap(), ledger, run, executed: Arc::default() };
-        ["repo.push", "pay.send", "deploy.run"].iter().for_each(|id| desk.register(id));
+        for id in ["repo.push", "pay.send", "deploy.run"] {
+            desk.register(id, Effects::WRITE_OPEN);
+        }
+        desk.register("notes.write", Effects::WRITE_LOCAL);
         desk
     }
 
-    fn register(&self, id: &str) {
-        let effects = Effects { impact: Impact::Write, world: World::Open };
+    fn register(&self, id: &str, effects: Effects) {
         let id = CapabilityId::parse(id).unwrap();
         let draft = CapabilityDraft {
             description: "a capability".to_owned(),
