@@ -164,6 +164,7 @@ impl KernelBuilder {
                 settings,
                 firewall,
                 approval_counts: ApprovalCounters::default(),
+                long_work: ports.long_work.clone(),
             },
             blobs,
             keys,

@@ -10,6 +10,7 @@ use weaver_types::{Capability, CapabilityId, Random, Timer, Timestamp};
 use crate::approval::ApprovalCounters;
 use crate::cached_run::RunSlot;
 use crate::clock_guard::{ClockReading, GuardedClock};
+use crate::long_work::LongWork;
 use crate::registry::Registry;
 use crate::settings::Settings;
 use crate::value_origins::RunValueOrigins;
@@ -25,6 +26,7 @@ pub(crate) struct KernelContext {
     pub(crate) settings: Settings,
     pub(crate) firewall: Firewall,
     pub(crate) approval_counts: ApprovalCounters,
+    pub(crate) long_work: Option<LongWork>,
 }
 
 impl KernelContext {

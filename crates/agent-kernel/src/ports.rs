@@ -8,6 +8,7 @@ use weaver_firewall::view::ViewRegistry;
 use weaver_policy::signal::SignalMonitor;
 
 use crate::approval::TimedApprovalResolver;
+use crate::long_work::LongWork;
 use crate::precondition::PreconditionChecker;
 
 /// The optional ports of a kernel; by default none.
@@ -27,6 +28,8 @@ pub struct Ports {
     /// The key under which results are encrypted before they are stored. Without one they are
     /// stored in clear, and results stored under a key cannot be read.
     pub handle_key: Option<HandleEncryptionKey>,
+    /// Runs what computes for long. Without one, the task that polls the call does.
+    pub long_work: Option<LongWork>,
 }
 
 weaver_types::opaque_debug!(Ports);

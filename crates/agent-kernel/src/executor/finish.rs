@@ -8,8 +8,10 @@ use super::CallExecutor;
 use super::attempt::AttemptsResult;
 use crate::authorized_invocation::AuthorizedInvocation;
 use crate::budget_reservation::micros;
+use crate::driver::DriverError;
 use crate::event_payload::{CapabilityTags, FrameRecord, HostFields, OutcomeRecord, record_event};
 use crate::invocation::{Explanation, Invocation, span_id};
+use crate::long_work;
 use crate::progress::ProgressOutlet;
 use crate::recorder::{OpenCallGuard, ProvenanceUpdate, RecordingError, RunUpdate};
 use crate::results::{CallEnd, result_label, unrecorded_end};
@@ -29,14 +31,20 @@ impl CallExecutor {
             self.with_progress(&invocation, attempts).await;
         let (mut allotment, now) =
             (std::mem::take(&mut invocation.token_allotment), self.context.now());
+        let end_with = |error: &DriverError| self.results.end_with_error(&invocation, error);
         let mut call_end = Box::new(match result {
-            Ok(raw) => match self.results.schema_violation(&invocation, &raw) {
-                Some(problem) => {
-                    self.results.end_with_schema_violation(&invocation, &raw, &problem)
-                }
-                None => self.results.end_with_frame(&invocation, raw, &mut allotment, now),
-            },
-            Err(error) => self.results.end_with_error(&invocation, &error),
+            Ok(raw) => {
+                let is_long = long_work::is_long_content(&raw.content);
+                let process = || match self.results.schema_violation(&invocation, &raw) {
+                    Some(problem) => {
+                        self.results.end_with_schema_violation(&invocation, &raw, &problem)
+                    }
+                    None => self.results.end_with_frame(&invocation, raw, &mut allotment, now),
+                };
+                let processed = long_work::run(self.context.long_work.as_ref(), is_long, process);
+                processed.unwrap_or_else(|| end_with(&unprocessed_error()))
+            }
+            Err(error) => end_with(&error),
         });
         if call_end.shown_label.is_none()
             && invocation.progress.as_ref().is_some_and(ProgressOutlet::has_shown_message)
@@ -217,4 +225,9 @@ fn memory_key(invocation: &AuthorizedInvocation<'_>) -> Option<DecisionKey> {
 /// The decision key of a call that was not retried for lack of budget.
 fn stopped_key(stopped: Option<ReasonCode>) -> Option<DecisionKey> {
     (stopped == Some(ReasonCode::BudgetExceeded)).then_some(DecisionKey::BudgetExceeded)
+}
+
+/// The error for a result that the host did not let the kernel process.
+fn unprocessed_error() -> DriverError {
+    DriverError::Unavailable("the host did not run the processing of the result".to_owned())
 }

@@ -15,6 +15,7 @@ use crate::cached_run::RunSlot;
 use crate::caller::Caller;
 use crate::decision_point::CallTarget;
 use crate::event_payload::EventPayload;
+use crate::long_work;
 use crate::recorder::{RecordingError, RunUpdate};
 use crate::run_masks;
 use crate::run_state::RunDelta;
@@ -61,8 +62,17 @@ impl ResultPipeline {
             label: record.label.clone(),
         };
         let firewall = self.source_firewall(&expansion.slot, source);
-        let first = firewall.expand_open(&opened, query, &spec)?;
-        Ok(allotment.fit(first, &spec, |spec| firewall.expand_open(&opened, query, spec).ok()))
+        let render = || {
+            let first = firewall.expand_open(&opened, query, &spec)?;
+            Ok(allotment.fit(first, &spec, |spec| firewall.expand_open(&opened, query, spec).ok()))
+        };
+        let unprocessed = || {
+            let detail = "the host did not run the rendering of the view".to_owned();
+            Err(HandleError::Constraint { detail })
+        };
+        let host = self.context.long_work.as_ref();
+        let is_long = long_work::is_long(record.handle.byte_size);
+        long_work::run(host, is_long, render).unwrap_or_else(unprocessed)
     }
 
     /// Records an expansion before it is shown.
