@@ -6,6 +6,8 @@ mod cell;
 mod column;
 mod condition;
 mod drill_down;
+mod hidden_columns;
+mod nested_rows;
 mod query_json;
 mod redacted_rows;
 mod result_source;

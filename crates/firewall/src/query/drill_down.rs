@@ -37,7 +37,8 @@ pub(crate) fn drill_down(
     if query.char_offset > 0 && !is_auto {
         return Err(query_error("`char_offset` only continues answers of mode `auto`".to_owned()));
     }
-    let Some(request) = &query.view else {
+    let rows_view = super::nested_rows::rows_view(query, &raw.content);
+    let Some(request) = query.view.as_ref().or(rows_view.as_ref()) else {
         check_query(query, redactor, &limits)?;
         if is_auto {
             let order = tabular::names_in_order(raw);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use weaver_types::{Digest, JsonRows, RawContent, RawResult};
 
 use super::column::ColumnCache;
-use super::{query_error, redacted_rows};
+use super::{hidden_columns, query_error, redacted_rows};
 use crate::content::ValueRenderer;
 use crate::error::HandleError;
 use crate::redact::{Counts, Disclosure, MaskTableVersion};
@@ -23,6 +23,7 @@ pub(crate) struct QueryCache {
     value: OnceLock<Value>,
     rows: OnceLock<Option<JsonRows>>,
     text: OnceLock<String>,
+    shows_hidden_cells: OnceLock<bool>,
 }
 
 impl QueryCache {
@@ -66,6 +67,18 @@ impl ResultSource<'_> {
     ) -> Result<&str, HandleError> {
         let text = self.text()?;
         Ok(self.cache.text.get_or_init(|| renderer.redact(text)))
+    }
+
+    /// Whether the redacted text shows cells that its rows hide by their columns.
+    pub(crate) fn shows_hidden_cells(
+        &self,
+        redacted: &str,
+        renderer: &ValueRenderer<'_>,
+    ) -> Result<bool, HandleError> {
+        let (text, names) = (self.text()?, renderer.limits.field_name_classifier());
+        let mut names = names.with_disclosure(renderer.redactor().disclosure());
+        let shows = || hidden_columns::are_shown(text, redacted, &mut names);
+        Ok(*self.cache.shows_hidden_cells.get_or_init(shows))
     }
 
     /// The redacted rows of a result that is stored as rows; `None` if it must be redacted as a

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
-use weaver_types::RawContent;
+use weaver_types::{RawContent, ResponseMode};
 
 use super::generator::{ViewGenerator, ViewSource};
 use super::view_kind::{self, DetectedKind, ViewKind};
@@ -137,7 +137,15 @@ impl ViewRegistry {
                         "lines have no field names, and only named fields may be shown here";
                     return Err(HandleError::Constraint { detail: detail.to_owned() });
                 }
-                text::render(source.redacted_text(renderer)?, request, false)
+                let text = source.redacted_text(renderer)?;
+                // In the other modes a text is lines, not rows.
+                let is_read_as_rows = renderer.limits.mode == ResponseMode::Auto;
+                if is_read_as_rows && source.shows_hidden_cells(text, renderer)? {
+                    let detail = "the text is a table with columns that are masked; look at its \
+                                  rows: leave out `view`, or use `filter`, `sort` and `fields`";
+                    return Err(HandleError::Constraint { detail: detail.to_owned() });
+                }
+                text::render(text, request, false)
             }
             ViewKind::Binary => {
                 super::args::ViewArgs::of(request, &[])?;

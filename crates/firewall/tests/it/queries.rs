@@ -72,6 +72,34 @@ fn rows_are_filtered_by_each_test() {
 }
 
 #[test]
+fn rows_within_an_answer_are_asked_as_rows() {
+    let rows: Vec<Value> = (0..60).map(|n| json!({ "id": n, "late": n % 7 == 0 })).collect();
+    let within = |answer: Value| RawResult::json(answer);
+    let late = json!({ "filter": { "late": true, "id": { "gt": 40 } }, "sort": "-id" });
+    for wrapped in [
+        json!({ "success": true, "data": { "rows": rows, "count": 60 } }),
+        json!({ "data": { "order list": rows } }),
+        json!({ "pagination": { "next": null }, "results": rows }),
+    ] {
+        let frame = answer(&within(wrapped.clone()), late.clone());
+        assert_eq!(ids(&frame), [56, 49, 42], "{wrapped}");
+        let counted = answer(&within(wrapped), json!({ "group_by": "late", "sort": "late" }));
+        assert_eq!(counted.table[1]["count"], json!(9));
+    }
+    let refused = |wrapped: Value| {
+        let refused = FIREWALL.expand(&within(wrapped), &ask(&late), &wide());
+        assert!(refused.unwrap_err().to_string().contains("unknown field"));
+    };
+    refused(json!({ "open": { "rows": rows }, "closed": { "rows": rows } }));
+    refused(json!({ "data": { "rows": [1, 2] } }));
+    // A field of the answer itself is what is asked about.
+    let outer = json!({ "status": "ok", "data": { "rows": rows } });
+    let frame =
+        answer(&within(outer), json!({ "filter": { "status": "ok" }, "fields": ["status"] }));
+    assert_eq!(frame.table.len(), 1);
+}
+
+#[test]
 fn a_page_of_what_was_found_says_how_much_there_is() {
     let query = json!({
         "filter": {"status": "unpaid"}, "fields": ["id", "status"], "offset": 5, "limit": 3,

@@ -32,6 +32,29 @@ const CSV: &str = "id,city,email,amount\n1,Oslo,a@corp.example.com,10\n2,Lyon,b@
                    3,\"Os, lo\",c@corp.example.com,\n";
 
 #[test]
+fn the_text_of_a_table_shows_no_cell_that_its_rows_hide() {
+    let text = |column: &str| {
+        let rows: String = (0..60).map(|n| format!("{n},u{n},blue{n}tree\n")).collect();
+        RawResult::text(format!("id,user,{column}\n{rows}"))
+    };
+    let look = |raw: &RawResult, query: Value| {
+        FIREWALL.expand(raw, &HandleQuery::parse(&query).unwrap(), &spec(ResponseMode::Auto))
+    };
+    for view in [
+        json!({ "view": "lines", "args": { "start": 40, "end": 43 } }),
+        json!({ "view": "chars", "args": { "start": 400, "end": 480 } }),
+        json!({ "view": "search", "args": { "text": "blue45" } }),
+    ] {
+        let refused = look(&text("password"), view.clone()).unwrap_err();
+        assert!(refused.to_string().contains("columns that are masked"), "{view}: {refused}");
+        assert!(look(&text("garden"), view).is_ok());
+    }
+    let rows = look(&text("password"), json!({ "filter": { "id": 45 } })).unwrap();
+    let shown = json!(rows).to_string();
+    assert!(shown.contains("u45") && !shown.contains("blue"), "{shown}");
+}
+
+#[test]
 fn content_says_which_views_it_has() {
     assert_eq!(
         views(&RawResult::json(json!({"a": 1}))),
