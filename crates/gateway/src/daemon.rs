@@ -17,6 +17,7 @@ mod end_reason;
 mod error;
 mod fingerprint;
 mod folder;
+mod handed_over_socket;
 mod hello;
 mod http_listener;
 mod inherited_socket;

@@ -23,13 +23,16 @@ pub(crate) struct Restart {
 }
 
 /// Replaces the daemon by one of the installed program with the same options: in its own process,
-/// or, if a client had started it, in the background.
+/// or, if a client had started it and none is served over HTTP, in the background.
 pub(crate) fn run(args: &Restart) -> Result<Exit, Failure> {
     let file = absolute_config(&args.config.path())?;
     let store = weaver_gateway::config::load_store_path(&file)?;
-    let previous =
-        daemon::status(&store).ok().and_then(|status| daemon_arguments(&status.arguments));
+    let status = daemon::status(&store).ok();
+    let previous = status.as_ref().and_then(|status| daemon_arguments(&status.arguments));
     let is_watched = previous.as_ref().is_some_and(|daemon| !daemon.started_by_client);
+    // Clients over HTTP would be refused between one process and the next.
+    let serves_http = status.as_ref().is_some_and(|status| status.http.is_some());
+    let is_in_place = is_watched || serves_http && !args.start.is_given();
     if is_watched && args.start.is_given() {
         return Err(own_options_failure());
     }
@@ -39,7 +42,7 @@ pub(crate) fn run(args: &Restart) -> Result<Exit, Failure> {
     let signatures = SignatureChecks::unless(options.unsigned_development);
     let (config, _) = start_check::check(&file, signatures, SystemClock::default().now())?;
     let failed = |error| daemon_failure(&store, error);
-    if is_watched {
+    if is_in_place {
         let descriptor = previous.and_then(|daemon| daemon.start.log_passphrase_fd);
         check_log_passphrase(&config, descriptor)?;
         daemon::restart(&store).map_err(failed)?;

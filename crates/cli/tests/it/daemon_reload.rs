@@ -1,8 +1,10 @@
 //! A daemon whose configuration changes, where no client over pipes would start the next one.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -287,6 +289,33 @@ fn a_configuration_under_which_the_next_daemon_fails_leaves_the_old_one_in_force
     }
     fs::write(&file, format!("[memory]\nfile = \"new/memory.db\"\n{plain}")).unwrap();
     until("a usable one comes into force", || daemon.web.folder().path("new/memory.db").exists());
+}
+
+#[test]
+fn nobody_is_refused_while_a_daemon_restarts() {
+    let address = free_address();
+    let daemon = Daemon::start("", &["--http", &address]);
+    assert!(daemon.tools().contains("tool_browse"));
+    let over = AtomicBool::new(false);
+    let (tries, refused) = std::thread::scope(|scope| {
+        let counts = scope.spawn(|| {
+            let (mut tries, mut refused) = (0, 0);
+            while !over.load(Ordering::SeqCst) {
+                tries += 1;
+                refused += u32::from(TcpStream::connect(&address).is_err());
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            (tries, refused)
+        });
+        for _ in 0..2 {
+            let restarted = weaver(&["restart", "--config", &daemon.web.config()]);
+            assert_eq!(restarted.code, 0, "{restarted:?}");
+        }
+        over.store(true, Ordering::SeqCst);
+        counts.join().unwrap()
+    });
+    assert_eq!(refused, 0, "of {tries}");
+    assert!(daemon.tools().contains("tool_browse"), "{}", daemon.log());
 }
 
 /// Who restarts a daemon wants the same one, and none is stopped that could not be replaced.

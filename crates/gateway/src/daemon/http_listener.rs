@@ -20,6 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use super::folder::DaemonFolder;
+use super::handed_over_socket;
 use crate::http::{self, SessionArchive};
 
 /// How long a connection may take to show what it wants.
@@ -99,7 +100,8 @@ impl HttpListener {
             Some(bound) => bound,
             None => {
                 self.sessions.load(&folder.sessions());
-                let socket = StdListener::bind(address)?;
+                let handed_over = handed_over_socket::take(address);
+                let socket = handed_over.map_or_else(|| StdListener::bind(address), Ok)?;
                 socket.set_nonblocking(true)?;
                 BoundAddress { requested: address, socket, kept: Arc::default() }
             }
@@ -114,6 +116,15 @@ impl HttpListener {
     pub(super) fn save_sessions(&self, folder: &DaemonFolder) {
         if let Err(error) = self.sessions.save(&folder.sessions()) {
             tracing::warn!(%error, "clients over HTTP have to open their sessions again");
+        }
+    }
+
+    /// Leaves the socket to the program that follows in this process.
+    pub(super) fn hand_over(&self) {
+        if let Some(bound) = &self.bound
+            && let Err(error) = handed_over_socket::leave(&bound.socket)
+        {
+            tracing::warn!(%error, "clients over HTTP are refused until the next program listens");
         }
     }
 

@@ -7,6 +7,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -98,15 +99,19 @@ fn check_listener(listener: &UnixListener, socket: &Path) -> Result<(), Listener
     Ok(())
 }
 
+/// Whether a socket listens.
+///
+/// # Errors
+/// Those of the system, also where it is no socket.
 #[cfg(not(target_vendor = "apple"))]
-fn is_listening(listener: &UnixListener) -> io::Result<bool> {
-    rustix::net::sockopt::socket_acceptconn(listener).map_err(Into::into)
+pub(super) fn is_listening(socket: impl AsFd) -> io::Result<bool> {
+    rustix::net::sockopt::socket_acceptconn(socket).map_err(Into::into)
 }
 
-/// Sockets are not passed this way there, and the option cannot be read.
+/// The option cannot be read there.
 #[cfg(target_vendor = "apple")]
-fn is_listening(_: &UnixListener) -> io::Result<bool> {
-    Ok(true)
+pub(super) fn is_listening(socket: impl AsFd) -> io::Result<bool> {
+    Ok(rustix::net::getsockname(socket).is_ok())
 }
 
 #[cfg(test)]

@@ -106,7 +106,12 @@ pub fn run(
         }
         let config = shared.server.config();
         let drained = Box::pin(drain_sessions(shared, reason, signals));
-        http.keep_connections_during(drained).await;
+        // A connection that was accepted could not be left to another program; one in the socket's
+        // queue can.
+        match reason {
+            EndReason::Restarted => drained.await,
+            _ => http.keep_connections_during(drained).await,
+        }
         // A signal ends the process also while a gateway makes way for the next.
         let reason = if signals.have_been_received().await { EndReason::NotNeeded } else { reason };
         Ok((reason, config))
@@ -118,7 +123,10 @@ pub fn run(
         EndReason::Reconfigured => DaemonExitReason::Reconfigured,
         // The service manager keeps the socket, and starts the next daemon when somebody connects.
         EndReason::Restarted if claim.has_inherited_socket() => DaemonExitReason::Finished,
-        EndReason::Restarted => DaemonExitReason::Restarted,
+        EndReason::Restarted => {
+            http.hand_over();
+            DaemonExitReason::Restarted
+        }
         // The ledger is closed now.
         EndReason::Lent => {
             let loan = http.keep_connections_during(claim.lend(signals));

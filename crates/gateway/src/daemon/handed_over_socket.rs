@@ -1,0 +1,38 @@
+//! Hands the listening socket of clients over HTTP to the program that follows in the same process.
+//!
+//! Between two programs nobody would listen, and clients would be refused. So the socket stays open
+//! as the standard input of the next program, as `inetd` passes one, and connections wait in its
+//! queue meanwhile.
+
+use std::fs::File;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd as _;
+
+use rustix::stdio::dup2_stdin;
+
+use super::inherited_socket::is_listening;
+
+/// Leaves a socket to the next program.
+///
+/// # Errors
+/// Those of the system.
+pub(super) fn leave(socket: &TcpListener) -> io::Result<()> {
+    Ok(dup2_stdin(socket)?)
+}
+
+/// The socket that the program before left, if it listens at this address.
+pub(super) fn take(address: SocketAddr) -> Option<TcpListener> {
+    let input = io::stdin();
+    let is_socket = is_listening(input.as_fd()).unwrap_or(false);
+    // Open in no program that this one starts.
+    let socket = is_socket.then(|| input.as_fd().try_clone_to_owned().ok()).flatten()?;
+    let listener = TcpListener::from(socket);
+    let bound = listener.local_addr().ok()?;
+    let is_same = bound.ip() == address.ip() && [0, bound.port()].contains(&address.port());
+    if !is_same {
+        return None;
+    }
+    dup2_stdin(File::open("/dev/null").ok()?).ok()?;
+    Some(listener)
+}
