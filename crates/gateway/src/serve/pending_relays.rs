@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
-use weaver_agent_kernel::{AuthorizedCall, Driver, DriverError, FnDriver};
+use weaver_agent_kernel::{AuthorizedCall, Driver, DriverError};
 use weaver_drivers::mcp::RpcError;
 use weaver_types::{
-    AllowedAgents, Capability, CapabilityDraft, Effects, Label, RawResult, UpstreamName,
+    AllowedAgents, BoxFuture, Capability, CapabilityDraft, Effects, Label, RawResult, UpstreamName,
 };
 
 use super::server_feature::FeatureKind;
@@ -102,13 +102,14 @@ pub(crate) fn capabilities(
                 "additionalProperties": false,
             }).into()),
             timeout_ms: TIMEOUT_MS,
-            // The kernel gets only a fixed word of the gateway's own, so the result carries no
-            // taint.
-            output_label: Label::clean(),
+            // The result is a fixed word of the gateway's own. The question is the server's words.
+            output_label: Label::undeclared_output(),
             ..CapabilityDraft::new(id, title, Effects::READ_OPEN, AllowedAgents::Any)
         };
         match draft.build() {
-            Ok(capability) => Some((capability, driver(relays))),
+            Ok(capability) => {
+                Some((capability, Arc::new(RelayDriver(Arc::clone(relays))) as Arc<dyn Driver>))
+            }
             Err(error) => {
                 tracing::error!(%error, "a server cannot ask its client");
                 None
@@ -118,12 +119,14 @@ pub(crate) fn capabilities(
     .collect()
 }
 
-fn driver(relays: &Arc<PendingRelays>) -> Arc<dyn Driver> {
-    let relays = Arc::clone(relays);
-    Arc::new(FnDriver::asynchronous(move |call: AuthorizedCall| {
+/// Asks clients what servers ask of them.
+struct RelayDriver(Arc<PendingRelays>);
+
+impl Driver for RelayDriver {
+    fn execute(&self, call: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>> {
         let number = call.arguments().get("request").and_then(Value::as_u64);
-        let relay = number.and_then(|number| relays.take(number));
-        async move {
+        let relay = number.and_then(|number| self.0.take(number));
+        Box::pin(async move {
             let no_relay = || {
                 DriverError::Invalid("no server request is pending under this number".to_owned())
             };
@@ -140,6 +143,15 @@ fn driver(relays: &Arc<PendingRelays>) -> Arc<dyn Driver> {
             };
             let _ = reply_to.send(answer);
             Ok(RawResult::json(json!({ "action": outcome })))
-        }
-    }))
+        })
+    }
+
+    /// The client's model may read the server's words long before the question is answered.
+    fn reports_progress(&self) -> bool {
+        true
+    }
+
+    fn name(&self) -> &str {
+        "client"
+    }
 }

@@ -11,7 +11,8 @@ use tokio::sync::oneshot;
 use weaver_agent_kernel::{Call, Caller};
 use weaver_drivers::mcp::RpcError;
 use weaver_types::{
-    CapabilityRequest, CheckKind, CheckResult, ReasonCode, ResponseMode, UpstreamName, Verdict,
+    CapabilityRequest, CheckKind, CheckResult, ProgressSink, ReasonCode, ResponseMode,
+    UpstreamName, Verdict,
 };
 
 use crate::serve::gateway::Gateway;
@@ -92,7 +93,10 @@ pub(super) async fn relay(
         let denial = CheckResult::new(CheckKind::Rule, Verdict::Deny, reason, detail);
         return Err(refuse(denial).await);
     }
-    let invocation = asking.scope(kernel.execute(caller, call)).await;
+    // The run takes on the label of the server's words before the client has them.
+    let unseen: ProgressSink = Arc::new(|_| ());
+    let asked = kernel.execute_with_progress(caller, call, unseen);
+    let invocation = asking.scope(asked).await;
     if !invocation.decision.is_allowed() {
         return Err(RelayRefusal::Policy);
     }
