@@ -15,6 +15,7 @@ mod computation;
 mod critical_arguments;
 mod document;
 mod effects;
+mod graphql_mutation;
 mod hints;
 mod lexicon;
 mod local_write;
@@ -45,6 +46,7 @@ use weaver_types::{
 use action::ToolAction;
 pub use document::{contracts_document, standing_approval_terms};
 use effects::EffectsProposal;
+pub use graphql_mutation::graphql_mutation_match;
 pub use hints::ToolHints;
 pub use local_write::{LocalRead, LocalWrite, local_read, local_write, sensitive_paths};
 pub use option_injection::option_injection_match;

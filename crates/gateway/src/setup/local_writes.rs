@@ -121,6 +121,10 @@ pub(super) fn rule_texts(rows: &[ReviewRow], known: &KnownNames) -> RuleTexts {
             let reason = "it would read an address, which can carry data out, and not a file";
             add("addresses", reason.to_owned(), address.clone(), row);
         }
+        if let Some(mutation) = &row.mutation_match {
+            let reason = "the GraphQL document has a mutation, which changes something";
+            add("mutations", reason.to_owned(), mutation.clone(), row);
+        }
         let Some(LocalWriteBounds { write, folders }) = &row.local_write else { continue };
         if let Some(bounds) = write.bounding_match(folders) {
             let outside =

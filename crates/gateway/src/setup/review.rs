@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use weaver_policy::MatchConditions;
-use weaver_policy_analysis::propose::{ContractProposal, local_read, option_injection_match};
+use weaver_policy_analysis::propose::{
+    ContractProposal, graphql_mutation_match, local_read, option_injection_match,
+};
 use weaver_types::{CapabilityId, Effects, SinkKind, UpstreamName};
 
 use super::documents::{self, ToolRule};
@@ -47,6 +49,8 @@ pub struct ReviewRow {
     pub(super) address_match: Option<MatchConditions>,
     /// Matches calls in which an argument would be read as a program's option.
     pub(super) option_injection_match: Option<MatchConditions>,
+    /// Matches calls whose GraphQL document changes something.
+    pub(super) mutation_match: Option<MatchConditions>,
 }
 
 /// Why a tool's permission cannot be changed as requested.
@@ -359,6 +363,7 @@ fn review_row<'l>(
         local_write,
         address_match: local_read.map(|local| local.address_match),
         option_injection_match: bounds.then(|| option_injection_match(&tool)).flatten(),
+        mutation_match: bounds.then(|| graphql_mutation_match(&tool)).flatten(),
     })
 }
 
