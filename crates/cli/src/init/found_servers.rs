@@ -10,8 +10,8 @@ use weaver_text::escape;
 use super::questions;
 use crate::{Exit, Failure, output};
 
-/// How much of a command is shown before it is run.
-const MAX_COMMAND_CHARS: usize = 400;
+/// The longest text about commands that a person is asked about: what scrolls by is not read.
+const MAX_ASKED_CHARS: usize = 6_000;
 
 /// The named files, or else those of all clients. A broken file of a client is reported and
 /// skipped.
@@ -69,8 +69,14 @@ impl ProjectServers {
         if of_project.is_empty() {
             return Ok(kept);
         }
-        output::stderr(&commands_text(&of_project));
-        if self == Self::Ask && questions::agrees("Start them to list their tools?")? {
+        let commands = commands_text(&of_project);
+        let is_readable = commands.chars().count() <= MAX_ASKED_CHARS;
+        output::stderr(&commands);
+        if !is_readable {
+            output::stderr("That is too long to be asked about: look at these files.\n");
+        }
+        let asks = self == Self::Ask && is_readable;
+        if asks && questions::agrees("Start them to list their tools?")? {
             kept.extend(of_project);
         } else {
             output::stderr("They are left out; `--project` takes them.\n");
@@ -79,30 +85,41 @@ impl ProjectServers {
     }
 }
 
-/// What the servers of these files start, or where they are.
+/// What the servers of these files start, and with what, or where they are: all of it, since the
+/// user answers for all of it.
 fn commands_text(files: &[ClientFile]) -> String {
     let mut out = output::bold("Files of this folder name servers. Their commands come with it:\n");
     for file in files {
         for server in &file.servers {
-            let starts = match server.entry.as_ref().map(|entry| &entry.transport) {
-                Ok(ServerTransport::Program { command, args, env, .. }) => {
-                    let names: String = env.keys().map(|name| format!("{name}=… ")).collect();
-                    format!("{names}{command} {}", args.join(" "))
-                }
-                Ok(ServerTransport::Address { url, .. }) => url.clone(),
-                Err(_) => continue,
-            };
-            let starts: String = starts.chars().take(MAX_COMMAND_CHARS).collect();
+            let Ok(entry) = &server.entry else { continue };
             let path = file.path.display().to_string();
             out.push_str(&format!(
-                "  {:<16} {}  {}\n",
+                "  {:<16} {}\n",
                 escape::line(&server.name),
-                escape::line(&starts),
-                output::dim(&escape::line(&path)),
+                output::dim(&escape::line(&path))
             ));
+            for line in transport_lines(&entry.transport) {
+                out.push_str(&format!("    {}\n", escape::line(&line)));
+            }
         }
     }
     out
+}
+
+/// A program with its folder and variables, or an address with its headers.
+fn transport_lines(transport: &ServerTransport) -> Vec<String> {
+    match transport {
+        ServerTransport::Program { command, args, env, cwd } => {
+            let program = format!("{command} {}", args.join(" ")).trim_end().to_owned();
+            let folder = cwd.iter().map(|cwd| format!("in {}", cwd.display()));
+            let variables = env.iter().map(|(name, value)| format!("with {name}={value}"));
+            [program].into_iter().chain(folder).chain(variables).collect()
+        }
+        ServerTransport::Address { url, headers } => {
+            let headers = headers.iter().map(|(name, value)| format!("with {name}: {value}"));
+            [url.clone()].into_iter().chain(headers).collect()
+        }
+    }
 }
 
 /// The folders of this user.

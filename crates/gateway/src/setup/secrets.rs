@@ -2,6 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::LazyLock;
+
+use serde_json::json;
+use weaver_firewall::{Disclosure, Firewall};
 
 use crate::clients::{ServerEntry, ServerTransport};
 
@@ -49,8 +53,19 @@ fn is_secret(name: &str, value: &str) -> bool {
         "KEY" | "AUTH" | "DSN" => words.contains(one),
         other => name.contains(other),
     });
-    let path = value.starts_with(['/', '~', '.']);
-    (named && !path) || name == "AUTHORIZATION" || looks_secret(value)
+    if name == "AUTHORIZATION" || looks_secret(value) {
+        return true;
+    }
+    !value.starts_with(['/', '~', '.']) && (named || is_masked(&name, value))
+}
+
+/// Whether the firewall would mask the value under this name as a secret.
+fn is_masked(name: &str, value: &str) -> bool {
+    /// Masks secrets and no personal data.
+    static SECRETS: LazyLock<Firewall> =
+        LazyLock::new(|| Firewall::new().with_disclosure(Disclosure::Personal));
+    let named = json!({ name: value });
+    SECRETS.redact_value(&named).0 != named
 }
 
 /// Whether a value alone shows that it is secret: a known prefix, or a password in a URL.
@@ -217,6 +232,13 @@ mod tests {
             ("TOKEN", "${GITHUB_TOKEN}", false),
             ("ANYTHING", "ghp_0123456789abcdef", true),
             ("LOG_LEVEL", "information", false),
+            ("EMAIL_PASS", "abcdefgh12", true),
+            ("SMTP_PWD", "abcdefgh12", true),
+            ("API_HEADERS", "Authorization:Bearer eyK3s9Xq0vT7bLm2", true),
+            ("EMAIL_USER", "ann@corp.example.com", false),
+            ("NODE_ENV", "production", false),
+            ("BYPASS_CACHE", "always-on", false),
+            ("PYTHONPATH", "lib:vendor:tools", false),
         ] {
             assert_eq!(is_secret(name, value), wanted, "{name}={value}");
         }
