@@ -53,6 +53,7 @@ mod in_flight_requests;
 mod inbox;
 mod instance_id;
 mod instance_key;
+mod instructions;
 mod justification;
 mod lines;
 mod list_page;

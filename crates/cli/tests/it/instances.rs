@@ -9,7 +9,7 @@ use weaver_types::ledger::Namespace;
 use weaver_types::{LogId, OsRandom, RunId, Tenant};
 
 use crate::approvals::{alice, drop_in, keys, now, taken};
-use crate::client::{Client, folder, replace};
+use crate::client::{Client, folder, initialize, replace};
 use crate::support::Folder;
 use crate::support::until;
 
@@ -31,11 +31,16 @@ impl Remembering {
 
     /// A client process of its own, which works in a folder.
     fn client_in(&self, folder: &Path) -> Client {
+        self.process_in(folder).shaken()
+    }
+
+    /// The same, before the handshake.
+    fn process_in(&self, folder: &Path) -> Client {
         self.0.write("client.sh", "\"$@\"\nexit $?\n");
         let mut command = Command::new("sh");
         command.arg(self.0.path("client.sh")).arg(env!("CARGO_BIN_EXE_weaver"));
         command.args(["serve", "--config", &self.0.arg("weaver.toml")]).current_dir(folder);
-        Client::start_as(command).shaken()
+        Client::start_as(command)
     }
 
     fn client(&self) -> Client {
@@ -465,4 +470,21 @@ fn the_log_level_of_a_server_is_put_back_when_the_client_that_wanted_it_goes() {
     one.finish();
     until("nobody wants any", || state(&mut reader)["level"] == "emergency");
     reader.finish();
+}
+
+#[test]
+fn an_agent_is_told_where_relative_paths_lead_unless_that_is_its_own_folder() {
+    let told = |setting: &str, folder: &dyn Fn(&Remembering) -> std::path::PathBuf| {
+        let servers = Remembering::new("counting", setting);
+        let opened = servers.process_in(&folder(&servers)).request("initialize", initialize());
+        opened["result"]["instructions"]
+            .as_str()
+            .unwrap()
+            .contains("Tools take relative paths from /")
+    };
+    let elsewhere = |servers: &Remembering| servers.folder("elsewhere");
+    assert!(told("", &elsewhere));
+    assert!(!told("cwd = \"/\"", &elsewhere));
+    assert!(!told("instances = \"folder\"", &elsewhere));
+    assert!(!told("", &|servers| servers.folder(".")));
 }
