@@ -17,13 +17,6 @@ pub enum FilePermissions {
     Default,
 }
 
-/// Whether two files are the same one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SameFile {
-    Yes,
-    No,
-}
-
 #[cfg(unix)]
 mod system {
     use std::os::fd::OwnedFd;
@@ -32,7 +25,7 @@ mod system {
         AtFlags, CWD, Mode, OFlags, fstat, linkat, openat, renameat, statat, unlinkat,
     };
 
-    use super::{File, FilePermissions, OsStr, Path, SameFile, io};
+    use super::{File, FilePermissions, OsStr, Path, io};
 
     /// An open folder.
     #[derive(Debug)]
@@ -92,10 +85,9 @@ mod system {
         }
 
         /// Whether an open file is what is under this name.
-        pub(in super::super) fn compare(&self, name: &OsStr, file: &File) -> io::Result<SameFile> {
+        pub(in super::super) fn holds(&self, name: &OsStr, file: &File) -> io::Result<bool> {
             let (named, open) = (statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?, fstat(file)?);
-            let is_same = (named.st_dev, named.st_ino) == (open.st_dev, open.st_ino);
-            Ok(if is_same { SameFile::Yes } else { SameFile::No })
+            Ok((named.st_dev, named.st_ino) == (open.st_dev, open.st_ino))
         }
 
         /// Makes its entries durable.
@@ -110,7 +102,7 @@ mod system {
     use std::fs::{self, OpenOptions};
     use std::path::PathBuf;
 
-    use super::{File, FilePermissions, OsStr, Path, SameFile, io};
+    use super::{File, FilePermissions, OsStr, Path, io};
 
     /// A folder, known by its path on this system.
     #[derive(Debug)]
@@ -156,12 +148,8 @@ mod system {
         }
 
         /// This system confines no servers, and its files have no number to compare.
-        pub(in super::super) fn compare(
-            &self,
-            _name: &OsStr,
-            _file: &File,
-        ) -> io::Result<SameFile> {
-            Ok(SameFile::Yes)
+        pub(in super::super) fn holds(&self, _name: &OsStr, _file: &File) -> io::Result<bool> {
+            Ok(true)
         }
 
         pub(in super::super) fn sync(&self) -> io::Result<()> {

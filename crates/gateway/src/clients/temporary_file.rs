@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use weaver_types::{OsRandom, random_text};
 
-use super::open_folder::{FilePermissions, OpenFolder, SameFile};
+use super::open_folder::{FilePermissions, OpenFolder};
 use crate::interruption;
 use crate::private_file::STATE_FOLDER;
 
@@ -89,13 +89,13 @@ impl TemporaryFile {
 
     /// Fails unless the target is the file that was written here.
     fn verify(&self) -> io::Result<()> {
-        match self.target_folder.compare(&self.target_name, &self.file)? {
-            SameFile::Yes => Ok(()),
-            SameFile::No => Err(io::Error::other(
-                "another program put a file of its own in its place while it was written; look at \
-                 what is there, and at who may write in this folder",
-            )),
+        if self.target_folder.holds(&self.target_name, &self.file)? {
+            return Ok(());
         }
+        Err(io::Error::other(
+            "another program put a file of its own in its place while it was written; look at \
+             what is there, and at who may write in this folder",
+        ))
     }
 }
 

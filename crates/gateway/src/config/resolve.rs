@@ -111,7 +111,7 @@ pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> Reso
             &denied,
             work_folder.as_deref(),
         ));
-        work_folder::check(&denied, &sections, own_tools, (&upstreams, &tools), &mut findings);
+        work_folder::check(&denied, &sections, own_tools, &upstreams, &tools, &mut findings);
     }
     let principal = principal_id(file, toml.get("principal"), &mut findings);
     let root = root_key(file, toml.get("trust"), &mut findings);

@@ -57,7 +57,8 @@ pub(super) fn check(
     denied: &Path,
     sections: &ServerSections<'_>,
     own_tools: Option<&Node>,
-    (upstreams, tools): (&[UpstreamSettings], &[OwnTool]),
+    upstreams: &[UpstreamSettings],
+    tools: &[OwnTool],
     findings: &mut Vec<DocumentFinding>,
 ) {
     let servers = |name: &str| {
@@ -69,21 +70,21 @@ pub(super) fn check(
         else {
             continue;
         };
-        let needs = Needs { command, args, cwd: cwd.as_deref(), confine: confine.as_ref() };
+        let paths = ChildPaths { command, args, cwd: cwd.as_deref(), confine: confine.as_ref() };
         if let Some(node) = servers(upstream.name.as_str()) {
-            findings.extend(needs.inside(denied).map(|path| inside(node, &path, denied)));
+            findings.extend(paths.first_inside(denied).map(|path| inside(node, &path, denied)));
         }
     }
     for tool in tools {
         let ToolImplementation::Program(program) = &tool.implementation else { continue };
-        let needs = Needs {
+        let paths = ChildPaths {
             command: &program.command,
             args: &program.args,
             cwd: program.cwd.as_deref(),
             confine: program.confine.as_ref(),
         };
         if let Some(node) = own_tools.and_then(|tools| tools.get(&tool.name)) {
-            findings.extend(needs.inside(denied).map(|path| inside(node, &path, denied)));
+            findings.extend(paths.first_inside(denied).map(|path| inside(node, &path, denied)));
         }
     }
 }
@@ -99,17 +100,17 @@ fn inside(node: &Node, path: &Path, denied: &Path) -> DocumentFinding {
     node.finding("config.work_folder", message, remedy)
 }
 
-/// The paths that a child process needs.
-struct Needs<'a> {
+/// What a child process is configured to use: its program, arguments, folder and confinement.
+struct ChildPaths<'a> {
     command: &'a str,
     args: &'a [String],
     cwd: Option<&'a Path>,
     confine: Option<&'a Confinement>,
 }
 
-impl Needs<'_> {
-    /// The first of them that is inside of a folder.
-    fn inside(&self, folder: &Path) -> Option<PathBuf> {
+impl ChildPaths<'_> {
+    /// The first path that is inside of a folder.
+    fn first_inside(&self, folder: &Path) -> Option<PathBuf> {
         // A bare name is looked up in `PATH`; an argument may be anything, so only what exists counts.
         let command = Some(self.command).filter(|command| command.contains('/'));
         let files = self.args.iter().map(String::as_str);
