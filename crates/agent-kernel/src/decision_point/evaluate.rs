@@ -14,7 +14,6 @@ use super::resume::HeldCall;
 use crate::approval::hold_release::is_releasable;
 use crate::cached_run::{RunSlot, lock_run};
 use crate::canonical_arguments::CanonicalArguments;
-use crate::registry::RegisteredCapability;
 use crate::token_allotment::exhausted_budget_denial;
 
 /// Computes the decision with or without a release.
@@ -105,7 +104,7 @@ impl PolicyDecisionPoint {
             extra_results.extend(exceeded.map(budget_exhausted));
             extra_results.extend(self.clock_jump_hold(&target.capability));
             extra_results.extend(masks.and_then(|masks| masks.refusal(&target.capability)));
-            match parse_arguments(&target.entry, arguments) {
+            match parse_arguments(&target, arguments) {
                 Ok(arguments) => target.arguments = arguments,
                 Err(check_result) => extra_results.push(*check_result),
             }
@@ -235,14 +234,20 @@ fn budget_exhausted(cap: &str) -> CheckResult {
     CheckResult::new(CheckKind::Limit, Verdict::Deny, ReasonCode::BudgetExceeded, detail)
 }
 
+/// Reads the arguments, and checks them against the schema of a tool that may be called. That of
+/// another one may be what nobody has approved yet, and its names would be quoted.
 fn parse_arguments(
-    entry: &RegisteredCapability,
+    target: &CallTarget,
     value: Option<&Value>,
 ) -> Result<Option<CanonicalArguments>, Box<CheckResult>> {
     let Some(value) = value else { return Ok(None) };
+    let violation = || match target.contract.is_denied() {
+        true => None,
+        false => target.entry.arguments.violation(value, "the arguments"),
+    };
     let problem = match CanonicalArguments::read(value) {
         Err(problem) => problem.to_string(),
-        Ok(arguments) => match entry.arguments.violation(value, "the arguments") {
+        Ok(arguments) => match violation() {
             None => return Ok(Some(arguments)),
             Some(problem) => problem,
         },
