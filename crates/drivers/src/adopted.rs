@@ -21,8 +21,9 @@ use crate::descendants::has_variable;
 
 /// The variable by which what an own tool left is told from what a server left.
 const TOOL_VARIABLE: &str = "WEAVER_TOOL_ID";
-/// How often adopted processes are searched: those that are killed leave others.
-const MAX_SWEEPS: usize = 8;
+/// How long adopted processes are searched: those that are killed leave others, and one that ends
+/// by itself may have started another a moment before.
+const MAX_SWEEP_TIME: Duration = Duration::from_secs(3);
 /// How long an ended process that nobody is known to have started is left to whoever did: they wait
 /// for it at once.
 const REAP_AFTER: Duration = Duration::from_secs(10);
@@ -87,27 +88,41 @@ pub(crate) fn kill_leftovers() -> bool {
         return true;
     }
     let (own, filters) = (std::process::id(), filters("self").unwrap_or_default());
-    let mut killed: BTreeSet<u32> = BTreeSet::new();
-    for _ in 0..MAX_SWEEPS {
+    let mut killed: BTreeSet<ProcessKey> = BTreeSet::new();
+    let deadline = Instant::now() + MAX_SWEEP_TIME;
+    while Instant::now() < deadline {
         let children = children();
-        let is_leftover = |id: &u32| {
-            !children.confined.contains(id)
-                && ProcessStat::read(*id).is_some_and(|stat| stat.parent == own)
+        let leftover = |id: u32| {
+            let stat = ProcessStat::read(id).filter(|stat| stat.parent == own)?;
+            let is_leftover = !children.confined.contains(&id)
                 && self::filters(&id.to_string()).is_some_and(|count| count > filters)
-                && !is_of_tool(*id)
+                && !is_of_tool(id);
+            is_leftover.then_some((id, stat.started))
         };
-        let found: Vec<u32> =
-            processes().filter(|id| !killed.contains(id)).filter(is_leftover).collect();
+        let candidates = own_children().unwrap_or_else(|| processes().collect());
+        let found = candidates.into_iter().filter_map(leftover);
+        let found: Vec<ProcessKey> = found.filter(|process| !killed.contains(process)).collect();
         drop(children);
         if found.is_empty() {
             return true;
         }
-        for id in found {
-            kill(id, own);
-            killed.insert(id);
+        for process in found {
+            kill(process.0, own);
+            killed.insert(process);
         }
     }
     false
+}
+
+/// The children of this process, as the kernel lists them; `None` where it does not. Much quicker
+/// than a look at all processes: one that starts another and ends is found before it does so again.
+fn own_children() -> Option<Vec<u32>> {
+    let mut children = Vec::new();
+    for thread in fs::read_dir("/proc/self/task").ok()? {
+        let listed = fs::read_to_string(thread.ok()?.path().join("children")).ok()?;
+        children.extend(listed.split_ascii_whitespace().filter_map(|id| id.parse::<u32>().ok()));
+    }
+    Some(children)
 }
 
 /// Kills an adopted process, and waits for its end.
