@@ -20,7 +20,7 @@ use weaver_firewall::handle::HandleStore;
 use weaver_types::ledger::BlobStore;
 
 pub(crate) use call_end::{CallEnd, CallFailure, tool_result_of, unrecorded_end};
-pub(crate) use view::AuthorizedExpansion;
+pub(crate) use view::{AuthorizedExpansion, view_label};
 
 use crate::context::KernelContext;
 use crate::recorder::RunRecorder;

@@ -75,6 +75,8 @@ pub(crate) struct Evaluation {
     /// The arguments with masks in place of the values, if there are masks: the form that may be
     /// recorded.
     pub(crate) masked_arguments: Option<Value>,
+    /// The label of what the refusal quotes, if it quotes a result.
+    pub(crate) quoted_label: Option<Label>,
 }
 
 impl Evaluation {
@@ -91,6 +93,7 @@ impl Evaluation {
             hold_endings: Vec::new(),
             request: None,
             masked_arguments: None,
+            quoted_label: None,
         })
     }
 

@@ -6,17 +6,17 @@ use weaver_firewall::handle::{self, HandleRecord};
 use weaver_firewall::{HandleError, HandleQuery};
 use weaver_types::{
     CallId, CapabilityId, CapabilityRequest, CheckKind, CheckResult, Decision, Frame, HandleId,
-    Operation, ReasonCode, Remedy, RunId, ToolResult, Verdict,
+    Label, Operation, ReasonCode, Remedy, RunId, ToolResult, Verdict,
 };
 
-use super::refuse::{refusal_invocation, refuse, refuse_early};
+use super::refuse::{refusal_invocation, refuse};
 use crate::budget_reservation::{AttemptNeeds, BudgetReservation};
 use crate::caller::Caller;
-use crate::decision_point::{EvaluationRequest, denied_decision};
+use crate::decision_point::{Evaluation, EvaluationRequest, denied_decision};
 use crate::invocation::{Invocation, span_id};
 use crate::kernel::Kernel;
 use crate::recorder::CallSummary;
-use crate::results::AuthorizedExpansion;
+use crate::results::{AuthorizedExpansion, view_label};
 use crate::revocation::GrantScope;
 use crate::run_state::RunDelta;
 use crate::token::token_id_of;
@@ -88,7 +88,11 @@ impl Kernel {
             Ok(frame) => self.record_and_return(expansion, frame, allotment).await,
             Err(error) => {
                 let decision = expansion.decision.joined_with(handle_refusal(&error));
-                self.refuse_expansion(caller, expansion.call, id, decision).await
+                // An error in a query names fields of the result, which others may have written.
+                let quotes =
+                    matches!(error, HandleError::Query { .. } | HandleError::Constraint { .. });
+                let label = quotes.then(|| view_label(expansion.target, expansion.record));
+                self.refuse_quoting(caller, expansion.call, id, decision, label).await
             }
         }
     }
@@ -204,11 +208,25 @@ impl Kernel {
         id: &HandleId,
         decision: Decision,
     ) -> Invocation {
+        self.refuse_quoting(caller, call, id, decision, None).await
+    }
+
+    /// Refuses an expansion. The run takes on the label of what the refusal quotes.
+    async fn refuse_quoting(
+        &self,
+        caller: Caller<'_>,
+        call: CallId,
+        id: &HandleId,
+        decision: Decision,
+        quoted_label: Option<Label>,
+    ) -> Invocation {
         let Ok(name) = CapabilityId::parse(format!("handle:{id}")) else {
             return Invocation::without_result(call, decision);
         };
         let request = CapabilityRequest::new(name, "");
-        refuse_early(&self.recorder, caller, &request, call, decision).await
+        let evaluation = Evaluation::new(decision, self.recorder.slot_of(caller));
+        let evaluation = Box::new(Evaluation { quoted_label, ..*evaluation });
+        refuse(&self.recorder, caller, &request, call, evaluation).await
     }
 }
 

@@ -56,10 +56,10 @@ async fn record_refusal(
     call: &CallId,
     evaluation: Box<Evaluation>,
 ) -> Result<(), RecordingError> {
-    let Evaluation { decision, target, slot, request: open_request, masked_arguments, .. } =
-        *evaluation;
+    let Evaluation { decision, target, slot, request: open_request, .. } = *evaluation;
+    let (masked_arguments, label) = (evaluation.masked_arguments, evaluation.quoted_label);
     let slot = slot.ok_or(RecordingError::RunState)?;
-    let delta = RunDelta { denials: 1, ..RunDelta::default() };
+    let delta = RunDelta { denials: 1, label, ..RunDelta::default() };
     let mut record =
         DecisionRecord::new(caller, request, &decision, &delta, &recorder.context.firewall);
     record.request = open_request;

@@ -119,7 +119,7 @@ impl ResultPipeline {
 }
 
 /// The label of a frame: never more trusted than the stored result.
-fn view_label(target: &CallTarget, record: &HandleRecord) -> Label {
+pub(crate) fn view_label(target: &CallTarget, record: &HandleRecord) -> Label {
     let stored = result_label::stored_label(&target.capability, &record.call);
     let framed = result_label::frame_label(&target.capability, ResponseMode::Table, &stored);
     let source_label = &record.label;

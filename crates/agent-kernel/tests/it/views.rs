@@ -63,6 +63,29 @@ fn a_model_never_sees_raw_output() {
     assert!(state.label.taints.contains(&stored.done.call));
 }
 
+/// The names of fields are words of whoever wrote the result.
+#[test]
+fn a_refused_query_that_names_fields_of_a_result_taints_the_run() {
+    let stored = stored();
+    let (fresh, kernel) = (stored.world.run(), &stored.world.kernel);
+    let caller = Caller { run: &fresh, principal: &stored.who };
+    let ask = |id: &HandleId| {
+        let query = HandleQuery::parse(&json!({"filter": {"nofield": 1}})).unwrap();
+        block_on(kernel.expand(caller, id, &query))
+    };
+    let taints = || {
+        let state = snapshot(stored.world.ledger.as_ref(), &fresh.run_id);
+        state.is_some_and(|state| state.label.taints.contains(&stored.done.call))
+    };
+    let nothing = HandleId::parse("hdl_00000000000000000000000000000000").unwrap();
+    assert!(!succeeded(&ask(&nothing)) && !taints());
+    let refused = ask(&stored.handle);
+    assert!(refused.decision.detail().contains("name"), "{refused:?}");
+    assert!(taints());
+    let state = snapshot(stored.world.ledger.as_ref(), &fresh.run_id).unwrap();
+    assert_eq!(state, fold(stored.world.ledger.as_ref(), &fresh.run_id));
+}
+
 #[test]
 fn every_invoke_stores_its_result_but_one_in_raw_mode() {
     let world = World::new(open_policy());
