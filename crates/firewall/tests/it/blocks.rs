@@ -27,6 +27,12 @@ fn longest_list(value: &Value) -> usize {
 }
 
 #[test]
+fn json_in_a_text_keeps_its_layout_and_numbers_of_any_size() {
+    let exact = "{\n  \"z\": 18446744073709551616,\n  \"price\": 1.10,\n  \"a\": [1,2]\n}";
+    assert_eq!(text_of(&frame_of(json!([text(exact)]))), exact);
+}
+
+#[test]
 fn no_list_of_a_structured_value_is_longer_than_a_rule_allows() {
     let items: Vec<Value> = (0..40).map(|n| json!({ "id": n, "of": [n, n, n, n] })).collect();
     let constraints = Constraints { max_rows: Some(3), ..Default::default() };

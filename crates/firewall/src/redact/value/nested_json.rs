@@ -1,7 +1,10 @@
 //! Redacts JSON within a string.
 
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
-use weaver_types::canonical::{self, Profile};
 
 use super::{
     CutReason, DEPTH_ELIDED, MAX_VALUES, NoPostprocess, OmissionCounts, Postprocess, ValueRedactor,
@@ -52,8 +55,8 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
         self.remaining_values = value_redactor.remaining_values.saturating_sub(1);
         self.names = value_redactor.names;
         // The parser drops one of two equal keys, so the walk did not see it. Only text without
-        // duplicates may stay as it is.
-        if shown == value && canonical::parse(text.as_bytes(), Profile::Foreign).is_ok() {
+        // duplicates may stay as it is, with its layout and its numbers of any size.
+        if shown == value && serde_json::from_str::<DistinctKeys>(text).is_ok() {
             return None;
         }
         Some(RedactedJsonText {
@@ -61,6 +64,63 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
             masked: value_redactor.masked,
             omitted: value_redactor.omitted,
         })
+    }
+}
+
+/// Reads JSON in which no object has a key twice, and keeps nothing of it.
+struct DistinctKeys;
+
+impl<'de> Deserialize<'de> for DistinctKeys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for DistinctKeys {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON without duplicate keys")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
+        while items.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self, A::Error> {
+        let mut keys = HashSet::new();
+        while let Some(key) = fields.next_key::<String>()? {
+            fields.next_value::<Self>()?;
+            if !keys.insert(key) {
+                return Err(A::Error::custom("a duplicate key"));
+            }
+        }
+        Ok(self)
     }
 }
 
@@ -94,6 +154,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn only_duplicate_keys_are_refused() {
+        let is_distinct = |text: &str| serde_json::from_str::<DistinctKeys>(text).is_ok();
+        for text in
+            ["{\"a\": [{\"a\": null}, true], \"b\": \"a\"}", "[1.10, -2, 18446744073709551616]"]
+        {
+            assert!(is_distinct(text), "{text}");
+        }
+        for text in ["{\"a\": 1, \"a\": 2}", "[{\"b\": {\"\\u0061\": 1, \"a\": 2}}]", "{"] {
+            assert!(!is_distinct(text), "{text}");
+        }
+    }
 
     #[test]
     fn a_string_holds_json_where_it_is_an_object_a_list_or_one_in_quotes() {
