@@ -67,7 +67,8 @@ fn answer(args: &AnswerArgs, verdict: ResolutionVerdict) -> Result<Exit, Failure
         let mut resolution = Resolution::new(&open.request, verdict, &*person.name, now)
             .map_err(|error| malformed(error.to_string()))?;
         resolution.reason = args.reason.clone().unwrap_or_default();
-        resolution.seen_writes = Some(shown.writes.total);
+        // A digest is of the request alone, and who took it may have seen less than is shown here.
+        resolution.seen_writes = args.digest.is_none().then_some(shown.writes.total);
         if resolution.digest != shown.digest {
             return Err(rejection_failure(&Rejection::RequestChanged));
         }
