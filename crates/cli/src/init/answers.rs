@@ -54,7 +54,7 @@ impl Answers {
             Some(choice) => Ok((id, choice)),
             None => Err(invalid_answers(
                 path,
-                format!("`{word}` for `{id}` is none of allow, ask, deny, reads, writes"),
+                format!("`{word}` for `{id}` is none of allow, ask, deny, reads, fetches, writes"),
             )),
         };
         let tools = file.tools.into_iter().map(choice).collect::<Result<_, _>>()?;

@@ -13,9 +13,10 @@ use crate::{Exit, Failure, output};
 
 const REVIEW_HELP: &str = "\
 Type the number of a tool and a letter: 3a allows it, 3h holds it for a person, 3d refuses it. Where
-the table is wrong about what a tool does: 3r says that it only reads on this machine, 3w that it
-writes here and nowhere else. Several at once: 3a 7d 9-12h. Enter accepts the table, `t` shows it
-again, `q` leaves without writing anything. A `?` marks what the words of the tool leave open.
+the table is wrong about what a tool does: 3r says that it only reads on this machine, 3f that it
+reads from outside and changes nothing, 3w that it writes here and nowhere else. Several at once:
+3a 7d 9-12h. Enter accepts the table, `t` shows it again, `q` leaves without writing anything. A `?`
+marks what the words of the tool leave open.
 ";
 
 /// Whether there is a terminal to ask on.
@@ -71,7 +72,7 @@ pub(super) fn review(review: &mut Review, selection: &Selection) -> Result<(), F
     ));
     loop {
         let typed =
-            ask("Enter accepts; a number with a, h, d, r or w changes a tool; ? for help: ")?;
+            ask("Enter accepts; a number with a, h, d, r, f or w changes a tool; ? for help: ")?;
         match typed.as_str() {
             "" => return Ok(()),
             "q" => return Err(declined()),
@@ -92,16 +93,16 @@ pub(super) fn review(review: &mut Review, selection: &Selection) -> Result<(), F
 
 const REVIEW_AGAIN_HELP: &str = "\
 Type the number of a tool and a letter: 3a allows it, 3h holds it for a person, 3d refuses it; 3r says
-that it only reads on this machine, 3w that it writes here and nowhere else; 3p takes what is
-proposed today. Several at once: 3a 7d 9-12p. Enter goes on to sign what you chose, `t` shows the
-table again, `q` leaves without writing anything.
+that it only reads on this machine, 3f that it reads from outside and changes nothing, 3w that it
+writes here and nowhere else; 3p takes what is proposed today. Several at once: 3a 7d 9-12p. Enter
+goes on to sign what you chose, `t` shows the table again, `q` leaves without writing anything.
 ";
 
 /// Lets the user choose for tools that a gateway has.
 pub(super) fn review_again(review: &mut ToolReview) -> Result<(), Failure> {
     output::stderr(&table::present_table(review));
     loop {
-        let typed = ask("\nA number with a, h, d, r, w or p chooses for a tool; ? for help: ")?;
+        let typed = ask("\nA number with a, h, d, r, f, w or p chooses for a tool; ? for help: ")?;
         match typed.as_str() {
             "" => return Ok(()),
             "q" => return Err(declined()),
@@ -126,13 +127,14 @@ fn change(
     word: &str,
     mut choose: impl FnMut(&str, ToolChoice) -> Result<(), ReviewError>,
 ) -> Result<String, UnclearAnswer> {
-    let unclear = || UnclearAnswer(format!("`{word}` is not a number with a, h, d, r or w"));
+    let unclear = || UnclearAnswer(format!("`{word}` is not a number with a, h, d, r, f or w"));
     let letter = word.chars().last().ok_or_else(unclear)?;
     let choice = match letter {
         'a' => ToolChoice::Permission(Permission::Allow),
         'h' => ToolChoice::Permission(Permission::Ask),
         'd' => ToolChoice::Permission(Permission::Deny),
         'r' => ToolChoice::Class(ToolClass::Reads),
+        'f' => ToolChoice::Class(ToolClass::Fetches),
         'w' => ToolChoice::Class(ToolClass::Writes),
         'p' => ToolChoice::Proposed,
         _ => return Err(unclear()),

@@ -15,7 +15,7 @@ use crate::policy::signing::{SigningArgs, with_key_hint};
 use crate::shared_args::{ConfigArg, JsonFlag};
 use crate::{Exit, Failure, config_path, output};
 
-const WORDS: &str = "allow, ask, deny, reads, writes, proposed";
+const WORDS: &str = "allow, ask, deny, reads, fetches, writes, proposed";
 
 #[derive(Debug, Args)]
 pub(crate) struct Review {
@@ -23,7 +23,7 @@ pub(crate) struct Review {
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Choose without a question: `SERVER.TOOL=WORD`; the words are allow, ask, deny, reads,
-    /// writes and proposed
+    /// fetches, writes and proposed
     #[arg(long, value_name = "CHOICE", value_parser = parse_choice)]
     set: Vec<(String, ToolChoice)>,
     /// How long one server may take [default: 60]

@@ -400,6 +400,7 @@ fn a_tool_is_reviewed_again_and_what_a_person_added_stays() {
     assert_eq!(signed.code, 0, "{signed:?}");
     for (choice, verdicts) in [
         ("notes.push_note=reads", ["allow", "allow", "hold"]),
+        ("notes.push_note=fetches", ["allow", "allow", "hold"]),
         ("notes.upload_note=writes", ["allow", "allow", "allow"]),
         ("notes.get_note=ask", ["hold", "allow", "allow"]),
         ("notes.get_note=deny", ["deny", "allow", "allow"]),

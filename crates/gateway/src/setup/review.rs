@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use weaver_policy::MatchConditions;
+use weaver_policy::critical::{self, ArgumentRole};
 use weaver_policy_analysis::propose::{
     ContractProposal, graphql_mutation_match, local_read, option_injection_match,
 };
-use weaver_types::{CapabilityId, Effects, SinkKind, UpstreamName};
+use weaver_types::{CapabilityId, Effects, JsonPointer, SinkKind, UpstreamName};
 
 use super::documents::{self, ToolRule};
 use super::local_writes::{self, KnownNames, LocalWriteBounds, RuleTexts};
@@ -147,18 +148,22 @@ impl Review {
         let row = row.ok_or_else(|| ReviewError::Unknown(id.to_owned()))?;
         let (effects, why) = match class {
             ToolClass::Reads => (Effects::READ_LOCAL, "reads on this machine, and nothing else"),
+            ToolClass::Fetches => (Effects::READ_OPEN, "reads from outside, and changes nothing"),
             ToolClass::Writes => (Effects::WRITE_LOCAL, "writes on this machine alone"),
         };
         let proposal = &mut row.proposal;
         proposal.effects = effects;
-        proposal.sink = Some(SinkKind::None);
-        proposal.critical_arguments.clear();
-        proposal.sends_to.clear();
-        for field in ["sink", "critical_arguments", "sends_to"] {
-            proposal.reasons.remove(field);
+        // An address that the agent writes can carry data out, also where nothing is changed.
+        if class != ToolClass::Fetches || !proposal.critical_arguments.iter().any(names_address) {
+            proposal.sink = Some(SinkKind::None);
+            proposal.critical_arguments.clear();
+            proposal.sends_to.clear();
+            for field in ["sink", "critical_arguments", "sends_to"] {
+                proposal.reasons.remove(field);
+            }
         }
         proposal.reasons.insert("effects", format!("you said in the review that it {why}"));
-        if class == ToolClass::Reads {
+        if class != ToolClass::Writes {
             row.local_write = None;
         }
         row.posture_permission = posture.permission(proposal);
@@ -365,6 +370,12 @@ fn review_row<'l>(
         option_injection_match: bounds.then(|| option_injection_match(&tool)).flatten(),
         mutation_match: bounds.then(|| graphql_mutation_match(&tool)).flatten(),
     })
+}
+
+/// Whether an argument takes an address of the network.
+fn names_address(argument: &JsonPointer) -> bool {
+    let name = argument.as_str().rsplit('/').next().unwrap_or_default();
+    critical::argument_role(name) == ArgumentRole::Network
 }
 
 /// Why the effects of a tool are uncertain.

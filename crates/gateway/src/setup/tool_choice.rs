@@ -7,6 +7,8 @@ use super::permission::Permission;
 pub enum ToolClass {
     /// It reads on this machine, and nothing else.
     Reads,
+    /// It reads from outside of this machine, and changes nothing there.
+    Fetches,
     /// It writes on this machine, and nowhere else.
     Writes,
 }
@@ -24,11 +26,12 @@ pub enum ToolChoice {
 
 impl ToolChoice {
     /// Every choice with its name.
-    pub const ALL: [(&'static str, Self); 6] = [
+    pub const ALL: [(&'static str, Self); 7] = [
         ("allow", Self::Permission(Permission::Allow)),
         ("ask", Self::Permission(Permission::Ask)),
         ("deny", Self::Permission(Permission::Deny)),
         ("reads", Self::Class(ToolClass::Reads)),
+        ("fetches", Self::Class(ToolClass::Fetches)),
         ("writes", Self::Class(ToolClass::Writes)),
         ("proposed", Self::Proposed),
     ];
