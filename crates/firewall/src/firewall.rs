@@ -264,6 +264,14 @@ impl Firewall {
         self.redactor.value_spans(text)
     }
 
+    /// True if an address or name of a resource holds a value, perhaps only as one of its parts. It is
+    /// masked like that where a result embeds the resource.
+    #[must_use]
+    pub fn has_value_in_address(&self, text: &str) -> bool {
+        !self.redactor.detect(text).is_empty()
+            || !self.redactor.detect_in_parts_of_address(text).is_empty()
+    }
+
     /// The redactor.
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor

@@ -44,6 +44,7 @@ mod work_meter;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 pub(crate) use engine::Detection;
@@ -71,6 +72,10 @@ pub use stream::StreamRedactor;
 
 /// The plain mask for a value.
 pub const MASK: &str = "[REDACTED]";
+
+/// Characters that join the parts of an address. Each has one byte, like the line feed that
+/// replaces it.
+const ADDRESS_SEPARATORS: [char; 8] = ['/', '?', '#', '&', '=', ';', ',', '_'];
 
 /// How many values of each kind were masked.
 pub type Counts = BTreeMap<Arc<str>, u64>;
@@ -214,6 +219,22 @@ impl Redactor {
     /// Where the values of a short text are, with the numbers of their rules.
     fn detect_in_short_text(&self, text: &str) -> Vec<Detection> {
         self.active_rules().map_or_else(Vec::new, |rules| fixpoint::find_values(rules, text, &[]))
+    }
+
+    /// Values in an address or name of a resource that only a part of it shows. It is scanned with the
+    /// characters that join its parts read as line ends, because a rule may not recognise a value
+    /// between them.
+    pub(crate) fn detect_in_parts_of_address(&self, text: &str) -> Vec<Detection> {
+        let part = |c: char| if ADDRESS_SEPARATORS.contains(&c) { '\n' } else { c };
+        let parts: String = text.chars().map(part).collect();
+        let known = self.detect(text);
+        let is_undetected = |one: &Detection| {
+            let holds = |at: &Range<usize>| at.start <= one.range.start && one.range.end <= at.end;
+            !known.iter().any(|known| holds(&known.range))
+        };
+        let mut found = self.detect(&parts);
+        found.retain(is_undetected);
+        found
     }
 
     /// Where the values of a text are, with rule ids and kinds.

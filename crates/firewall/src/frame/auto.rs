@@ -15,6 +15,7 @@ mod excerpt_request;
 mod hidden_characters;
 mod pruned_json;
 mod render_budget;
+mod resource_address;
 mod structured_value;
 mod table;
 mod text;

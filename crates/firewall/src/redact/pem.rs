@@ -62,6 +62,8 @@ fn blocks(window: &ScanWindow<'_>) -> Vec<Range<usize>> {
             next_end = text.get(body..).and_then(|rest| rest.find(END)).map(|at| at + body);
         }
         let end = match next_end {
+            // Later text completes the trailer; until then the block goes on.
+            Some(end) if end - body <= MAX_BLOCK && is_trailer_cut(text, end) => text.len(),
             Some(end) if end - body <= MAX_BLOCK => trailer_end(text, end),
             _ => body + body_len(text.get(body..).unwrap_or_default()),
         };
@@ -201,6 +203,7 @@ mod tests {
             format!("{HEAD}\nMI{{IE\n{TAIL}"),
             format!("{HEAD}\nMIIE {HEAD}\nMIIF\n{TAIL}"),
             format!("{HEAD}\nMIIE\n-----END "),
+            format!("{HEAD}\nMIIE\n-----END RSA PRIVATE KEY--"),
             "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----".to_owned(),
         ] {
             assert_eq!(found(&whole), [&whole]);

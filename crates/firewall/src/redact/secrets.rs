@@ -7,6 +7,7 @@ mod aligned_table;
 mod assigned_name;
 mod assigned_value;
 mod assignment;
+mod chosen_secret;
 mod credential_call;
 mod credential_value;
 mod folded_name;
@@ -58,7 +59,7 @@ pub(crate) const SCANNER: Scanner = Scanner { rules: RULES, scan };
 pub(crate) fn kind_of_value(name: SecretKind) -> &'static str {
     let rule = match name {
         SecretKind::Password | SecretKind::Pass => PASSWORD_RULE,
-        SecretKind::Secret | SecretKind::Weak => SECRET_RULE,
+        SecretKind::Secret | SecretKind::Chosen | SecretKind::Weak => SECRET_RULE,
     };
     RULES.get(rule).map_or("secret", |rule| rule.kind)
 }

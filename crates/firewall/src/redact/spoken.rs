@@ -6,6 +6,7 @@
 
 mod grammar;
 mod lexicon;
+mod points;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use std::ops::Range;
 use super::secrets::{credential_in_call, is_random_token};
 use super::validators::{looks_like_password, made_password, not_an_identifier, not_placeholder};
 use grammar::Word;
+use points::{NEEDED, form, place};
 
 /// Finds the value that the label at a range announces, before an end.
 pub(crate) type Grader = fn(&str, Range<usize>, usize) -> Option<Range<usize>>;
@@ -23,7 +25,10 @@ const GRADERS: &[(&str, Grader)] = &[
     ("spoken_password", |text, label, end| decide(text, label, end, LabelKind::Password)),
     ("spoken_short", |text, label, end| decide(text, label, end, LabelKind::Short)),
     ("spoken_pair", |text, label, end| decide(text, label, end, LabelKind::Pair)),
-    ("spoken_key", |text, label, end| decide(text, label, end, LabelKind::Key)),
+    ("spoken_key", |text, label, end| {
+        let lead = text.get(label.clone())?.find(|c: char| !", ;".contains(c))?;
+        decide(text, label.start + lead..label.end, end, LabelKind::Key)
+    }),
     ("spoken_account", |text, label, end| {
         let name = text.get(label.clone())?.split([' ', '/']).next()?.len();
         decide(text, label.start..label.start + name, end, LabelKind::Account)
@@ -67,48 +72,6 @@ enum LabelKind {
     Key,
 }
 
-/// The points that a value needs: those of its form and those of its place.
-const NEEDED: i32 = 6;
-
-/// The points of a form.
-mod form {
-    /// `Vencejo-386*`, `6SFlbRi3Lrm`: no word, name or version is like it.
-    pub(super) const MADE: i32 = 7;
-    /// `Snegir-44`, `heather.Moor7`: letters, digits and a sign.
-    pub(super) const JOINED: i32 = 5;
-    /// `Nebelhorn41`, `ab#cd`: letters with digits or with a sign.
-    pub(super) const MIXED: i32 = 3;
-    /// `wet-socks-drying`: words, which only a pair or the key of a network may be.
-    pub(super) const WORDS: i32 = 2;
-}
-
-/// The points of a place.
-mod place {
-    /// A sign is directly before the value: `password: x`, `user / x`.
-    pub(super) const SIGN: i32 = 4;
-    /// A verb is: `is x`, `lautet ab heute x`, `was changed to x`.
-    pub(super) const VERB: i32 = 3;
-    /// Only a word for a wireless network is between: `clave wifi x`.
-    pub(super) const NETWORK: i32 = 4;
-    /// The label is.
-    pub(super) const ADJACENT: i32 = 3;
-    /// Each word between label and value, beyond the first.
-    pub(super) const WORD_BETWEEN: i32 = -1;
-    /// The value is in quotation marks, or emphasised.
-    pub(super) const QUOTED: i32 = 1;
-    /// A clause ends behind it.
-    pub(super) const ENDS_CLAUSE: i32 = 1;
-    /// An account is named nearby in the line.
-    pub(super) const ACCOUNT: i32 = 1;
-    /// The label is in another script than the value, and a word is between them, or none.
-    pub(super) const OTHER_SCRIPT: i32 = 3;
-    pub(super) const OTHER_SCRIPT_LINKED: i32 = 1;
-    /// The sentence says what passwords must be.
-    pub(super) const DEMAND: i32 = -4;
-    /// The label is short.
-    pub(super) const SHORT_LABEL: i32 = -1;
-}
-
 /// The most words between a label or sign and its value.
 const MAX_WORDS: i32 = 6;
 /// How far before a label and behind a value an account is looked for, in bytes.
@@ -141,6 +104,8 @@ struct LabelLink {
     ends_in_preposition: bool,
     demands: i32,
     names_network: bool,
+    /// The key is said to be of an API.
+    names_api: bool,
     /// `to` is a verb, as in Polish.
     has_verb_to: bool,
 }
@@ -162,6 +127,7 @@ impl LabelLink {
             || is_adverb && self.ends_in_verb
             || self.has_change && self.ends_in_preposition;
         self.names_network |= lexicon::names_network(lower);
+        self.names_api |= lower == "api";
         self.demands += i32::from(lexicon::DEMANDS.contains(&lower));
         self.words += i32::from(!lexicon::ADVERBS.contains(&lower));
         self.has_words = true;
@@ -256,6 +222,10 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
                 }
                 if run.trim_end_matches(['*', '_', '"', '\'', '`']).ends_with(':') {
                     between.read_sign();
+                } else if let Some(answer) = grammar::answer_behind_dash(text, run_end) {
+                    between.read_sign();
+                    at = answer;
+                    continue;
                 } else if run.ends_with(['.', '!', '?']) {
                     // After a question only an answer counts.
                     at = grammar::line_end_after_question(text, run_end, end)
@@ -281,8 +251,10 @@ fn grade(
     if text.get(value.end..).is_some_and(|rest| rest.starts_with(':')) {
         return 0;
     }
+    let is_network = is_network || kind == LabelKind::Key && between.names_network;
     if kind == LabelKind::Key && !is_network {
-        let is_token = is_random_token(value_text.as_bytes())
+        let is_of_api = between.names_api && grammar::is_digest(value_text);
+        let is_token = (is_of_api || is_random_token(value_text.as_bytes()))
             && not_an_identifier(value_text)
             && not_placeholder(value_text);
         return if is_token { form::JOINED } else { 0 };
@@ -332,7 +304,9 @@ impl LabelContext<'_> {
             LabelKind::Pair => between.is_pair,
             LabelKind::Account => between.is_pair && between.words == 0,
             LabelKind::Key if self.is_english_key() => {
-                is_linked && self.is_network || between.ends_in_verb && between.words == 1
+                self.is_network && between.words == 0
+                    || is_linked && self.is_network
+                    || between.ends_in_verb && between.words == 1
             }
             LabelKind::Key => is_linked || between.words <= 2,
         };

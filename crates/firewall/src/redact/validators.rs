@@ -176,7 +176,7 @@ fn not_a_plain_word(text: &str) -> bool {
 /// Not a word for a password in place of one: `postgres://user:password@localhost/db`.
 pub(crate) fn not_its_name(text: &str) -> bool {
     let is_word = |word: &&str| word.len() > 3 && word.eq_ignore_ascii_case(text);
-    !PASSWORD_ENDINGS.iter().chain(&["pass"]).any(is_word)
+    !PASSWORD_ENDINGS.iter().chain(&["pass", "secret"]).any(is_word) && !is_capital_stand_in(text)
 }
 
 /// None of the words that stand in for a credential.

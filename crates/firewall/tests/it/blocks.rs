@@ -60,6 +60,24 @@ fn no_list_of_a_structured_value_is_longer_than_a_rule_allows() {
 }
 
 #[test]
+fn the_address_of_a_content_is_masked_like_that_of_an_embedded_resource() {
+    let token = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5";
+    for uri in [format!("x://f/{token}/a"), format!("x://f/n_{token}"), format!("x://{token}_x")] {
+        let embedded = json!({ "type": "resource", "resource": { "uri": uri, "text": "a" } });
+        let listed = json!({ "contents": [{ "uri": "x://1" }, { "uri": uri, "size": 4 }] });
+        let blocks = json!([text("one"), text("two")]);
+        let (embedded, listed) =
+            (frame_of(json!([embedded])), FIREWALL.frame(&laid_out(blocks, Some(listed)), &auto()));
+        let shown = &listed.structured.unwrap()["contents"];
+        assert!(!shown.to_string().contains(token), "{shown}");
+        assert_eq!(shown[1]["uri"], embedded.content[0]["resource"]["uri"]);
+        assert_eq!((&shown[0]["uri"], &shown[1]["size"]), (&json!("x://1"), &json!(4)));
+        assert!(FIREWALL.has_value_in_address(&uri));
+    }
+    assert!(!FIREWALL.has_value_in_address("x://files/notes_2026.txt"));
+}
+
+#[test]
 fn a_block_of_several_has_no_more_rows_than_a_rule_allows() {
     let rows: Vec<Value> = (0..40).map(|n| json!({ "id": n })).collect();
     let csv = format!("id,name\n{}", "row,x\n".repeat(40));

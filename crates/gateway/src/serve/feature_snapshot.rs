@@ -309,7 +309,10 @@ fn exported_uri_for(
     firewall: &Firewall,
 ) -> String {
     let uri = item.identifier();
-    if firewall.redact_text(uri).text != uri || weaver_text::escape::line(uri) != uri {
+    if firewall.redact_text(uri).text != uri
+        || firewall.has_value_in_address(uri)
+        || weaver_text::escape::line(uri) != uri
+    {
         let digest =
             Digest::of_parts(DomainTag::EXPOSED, &[server.as_str().as_bytes(), uri.as_bytes()]);
         let digest: String = digest.to_hex().chars().take(16).collect();

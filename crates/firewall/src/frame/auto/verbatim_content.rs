@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +12,7 @@ use super::blocks;
 use crate::content::findings::Findings;
 use crate::content::media_type;
 use crate::redact::value::{OmissionCounts, Postprocess, SiblingNames, ValueRedactor, WalkBounds};
-use crate::redact::{Counts, Detection, PlainWords, Redactor};
+use crate::redact::{Counts, PlainWords, Redactor};
 use crate::spec::EffectiveLimits;
 
 /// The block types of MCP. Any other type is the tool's own word and is masked.
@@ -26,20 +25,17 @@ const MAX_BLOB_BYTES: usize = 1024 * 1024;
 const MIN_BASE64_RUN: usize = 1_024;
 /// The fewest characters of a base64 line that is not the last one.
 const MIN_BASE64_LINE: usize = 60;
-/// Characters that join the parts of an address. Each has one byte, like the line feed that
-/// replaces it.
-const ADDRESS_SEPARATORS: [char; 8] = ['/', '?', '#', '&', '=', ';', ',', '_'];
 
 /// Masks what is shown, and counts what it masked and found.
 pub(crate) struct Masker<'a> {
     redactor: &'a Redactor,
-    value_redactor: ValueRedactor<'a, VerbatimPostprocess>,
+    pub(super) value_redactor: ValueRedactor<'a, VerbatimPostprocess>,
     /// Whether binary data that cannot be inspected is passed on.
     may_pass_binary: bool,
 }
 
 /// Scans a redacted string for injections and escapes it, but never cuts it.
-struct VerbatimPostprocess {
+pub(super) struct VerbatimPostprocess {
     findings: Findings,
 }
 
@@ -172,27 +168,6 @@ impl<'a> Masker<'a> {
         Value::Object(out)
     }
 
-    /// Masks the address or name of a resource. It is scanned a second time with the characters
-    /// that join its parts read as line ends, because a rule may not recognise a value between
-    /// them.
-    fn address(&mut self, text: &str) -> Value {
-        let part = |c: char| if ADDRESS_SEPARATORS.contains(&c) { '\n' } else { c };
-        let parts: String = text.chars().map(part).collect();
-        let known = self.redactor.detect(text);
-        let is_undetected = |one: &Detection| {
-            let holds = |at: &Range<usize>| at.start <= one.range.start && one.range.end <= at.end;
-            !known.iter().any(|known| holds(&known.range))
-        };
-        let mut found = self.redactor.detect(&parts);
-        found.retain(is_undetected);
-        if found.is_empty() {
-            return Value::String(self.value_redactor.string(text, None, 1).into_owned());
-        }
-        let masked =
-            self.redactor.redact_text_with_fields(text, found, &mut self.value_redactor.masked);
-        Value::String(self.value_redactor.redact_masked_string(&masked, 1).into_owned())
-    }
-
     /// Masks the name of a field of a block.
     fn field_name(&mut self, name: &str) -> String {
         let mut named = self.value_redactor.field_name(name);
@@ -207,7 +182,7 @@ impl<'a> Masker<'a> {
 
     /// Masks an embedded resource. A blob that is text is shown as masked text; a blob of a kind
     /// that nobody can display is described.
-    fn resource(&mut self, resource: &Map<String, Value>) -> Value {
+    pub(super) fn resource(&mut self, resource: &Map<String, Value>) -> Value {
         let (mut out, mut others) = (Map::new(), Vec::new());
         let declared = resource.get("mimeType").and_then(Value::as_str).unwrap_or_default();
         for (key, value) in resource {
@@ -264,7 +239,9 @@ impl<'a> Masker<'a> {
     pub(super) fn structured(&mut self, value: &Value, blocks: &[Value], shown: &[Value]) -> Value {
         let text = shown.first().and_then(|block| block.get("text")?.as_str());
         let wrapped = text.and_then(|text| self.wrapped(value, blocks, text));
-        wrapped.unwrap_or_else(|| self.value_redactor.value(value, None, 0))
+        wrapped
+            .or_else(|| self.resource_descriptions(value))
+            .unwrap_or_else(|| self.value_redactor.value(value, None, 0))
     }
 
     /// For a structured value that only wraps the text of the one block: the same field around the

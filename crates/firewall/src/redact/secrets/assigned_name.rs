@@ -16,12 +16,14 @@ const MAX_OBJECT_BYTES: usize = 80;
 
 /// The kind of secret that the name before a sign announces.
 pub(super) fn kind_before(bytes: &[u8], sign: usize) -> Option<SecretKind> {
+    let sign = before_remark(bytes, sign).unwrap_or(sign);
     let Some(mut name) = name_before(bytes, sign) else {
         let name = name_before(bytes, before_ordinal(bytes, sign)?)?;
         return secret_name::secret_kind(slice(bytes, name))
             .filter(|kind| *kind != SecretKind::Pass);
     };
-    if is_type_name(slice(bytes, name.clone())) {
+    let is_quoted = b"\"'".contains(&byte_at(bytes, name.start.wrapping_sub(1)));
+    if !is_quoted && is_type_name(slice(bytes, name.clone())) {
         name = name_before(bytes, name.start)?;
     }
     let text = slice(bytes, name.clone());
@@ -34,6 +36,11 @@ pub(super) fn kind_before(bytes: &[u8], sign: usize) -> Option<SecretKind> {
             .or_else(|| kind_of_parent(bytes, name.start))
             .or_else(|| kind_of_object(bytes, name.start));
     }
+    if text.eq_ignore_ascii_case(b"id") {
+        return parent_name(bytes, name.start)
+            .filter(|parent| slice(bytes, parent.clone()).eq_ignore_ascii_case(b"session"))
+            .map(|_| SecretKind::Weak);
+    }
     let kind = secret_name::secret_kind(text)?;
     let is_public = kind == SecretKind::Weak && secret_name::is_public_phrase(bytes, name.start);
     (!is_public).then_some(kind)
@@ -44,6 +51,20 @@ fn is_folder_of_shell(bytes: &[u8], name: &[u8], sign: usize) -> bool {
     let after = slice(bytes, sign + 1..(sign + 5).min(bytes.len()));
     let first = after.iter().find(|b| !b" \t\"'".contains(b));
     matches!(name, b"PWD" | b"OLDPWD") && first == Some(&b'/')
+}
+
+/// Where a remark in brackets begins before a sign: `master key (base64): …`.
+fn before_remark(bytes: &[u8], sign: usize) -> Option<usize> {
+    const MAX_REMARK_BYTES: usize = 24;
+    if byte_at(bytes, sign.wrapping_sub(1)) != b')' {
+        return None;
+    }
+    let run = slice(bytes, sign.saturating_sub(MAX_REMARK_BYTES)..sign - 1);
+    let open = run.iter().rposition(|b| !(b.is_ascii_alphanumeric() || b" -".contains(b)))?;
+    let at = sign - 1 - run.len() + open;
+    let before = byte_at(bytes, at.wrapping_sub(2));
+    let is_remark = byte_at(run, open) == b'(' && byte_at(bytes, at.wrapping_sub(1)) == b' ';
+    (is_remark && before.is_ascii_alphanumeric()).then_some(at)
 }
 
 /// Where the name ends before a number that says which of several it is: `key 1: …`.
@@ -138,20 +159,26 @@ fn kind_of_pair(bytes: &[u8], value: usize) -> Option<SecretKind> {
 /// The kind that the name of the object announces whose value is here: `"db_password": {"type":
 /// "string", "value": …`.
 fn kind_of_parent(bytes: &[u8], value: usize) -> Option<SecretKind> {
+    secret_name::secret_kind(slice(bytes, parent_name(bytes, value)?))
+}
+
+/// The name of the object in which this position is.
+fn parent_name(bytes: &[u8], value: usize) -> Option<Range<usize>> {
     let run = slice(bytes, value.saturating_sub(MAX_OBJECT_BYTES)..value);
     let open = run.iter().rposition(|b| matches!(b, b'{' | b'}' | b'[' | b'('))?;
     let sign = value - run.len() + open;
     let before = slice(bytes, sign.saturating_sub(MAX_NAME_GAP)..sign).trim_ascii_end();
     let is_object = byte_at(run, open) == b'{' && before.ends_with(b":");
-    let name = name_before(bytes, sign).filter(|_| is_object)?;
-    secret_name::secret_kind(slice(bytes, name))
+    name_before(bytes, sign).filter(|_| is_object)
 }
 
 /// The kind that the label of an object announces whose value is here: `{"label": "password", "type":
 /// "x", "value": …`.
 fn kind_of_object(bytes: &[u8], value: usize) -> Option<SecretKind> {
-    const LABELS: [&[u8]; 8] =
-        [b"label", b"name", b"key", b"field", b"element", b"title", b"placeholder", b"id"];
+    const LABELS: [&[u8]; 11] = [
+        b"label", b"name", b"key", b"field", b"element", b"title", b"placeholder", b"id",
+        b"selector", b"locator", b"target",
+    ];
     const MAX_FIELDS_BYTES: usize = 160;
     let run = slice(bytes, value.saturating_sub(MAX_FIELDS_BYTES)..value);
     let open = run.iter().rposition(|b| matches!(b, b'{' | b'}' | b'[' | b']'))?;

@@ -72,9 +72,7 @@ pub(super) fn value_after(bytes: &[u8], from: usize, separator: u8) -> Option<As
         }
         start = from;
     }
-    let run = slice(bytes, start..(start + MAX_VALUE_BYTES).min(bytes.len()));
-    let ends = |b: &u8| b.is_ascii_whitespace() || b"\"'`<>,;&)]}\\".contains(b);
-    let len = run.iter().position(ends).unwrap_or(run.len());
+    let len = unquoted_len(slice(bytes, start..(start + MAX_VALUE_BYTES).min(bytes.len())))?;
     let trimmed = slice(bytes, start..start + len);
     let len = len - trimmed.iter().rev().take_while(|b| **b == b'.').count();
     Some(AssignedValue {
@@ -85,6 +83,51 @@ pub(super) fn value_after(bytes: &[u8], from: usize, separator: u8) -> Option<As
         requires_token,
         fills_line: false,
     })
+}
+
+/// The length of a value without quotation marks; `None` if it holds more signs than a value does. Each
+/// of these signs may have a name before it and reads on from there, so names in a chain, `key:key:…`,
+/// would each cost a whole value.
+fn unquoted_len(run: &[u8]) -> Option<usize> {
+    const MAX_SIGNS: u32 = 8;
+    let mut signs = 0;
+    for (at, byte) in run.iter().enumerate() {
+        match ENDS_OR_SIGNS.get(usize::from(*byte)) {
+            Some(&END) => return Some(at),
+            Some(&SIGN) => {
+                signs += 1;
+                if signs > MAX_SIGNS {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(run.len())
+}
+
+/// A byte that ends a value without quotation marks, and one that may be between a name and a value.
+const END: u8 = 1;
+const SIGN: u8 = 2;
+
+const ENDS_OR_SIGNS: [u8; 256] = ends_or_signs();
+
+const fn ends_or_signs() -> [u8; 256] {
+    let mut table = [0_u8; 256];
+    let mut at = 0;
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time, in bounds")]
+    while at < 256 {
+        table[at] = match at as u8 {
+            b'"' | b'\'' | b'`' | b'<' | b'>' | b',' | b';' | b'&' | b')' | b']' | b'}' | b'\\' => {
+                END
+            }
+            byte if byte.is_ascii_whitespace() => END,
+            b':' | b'=' => SIGN,
+            _ => 0,
+        };
+        at += 1;
+    }
+    table
 }
 
 /// Calls that make a value of the text that they get.

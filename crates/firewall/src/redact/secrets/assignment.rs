@@ -3,6 +3,8 @@
 //! The scan visits the signs between a name and its value, and reads from there at most
 //! [`MAX_NAME_BYTES`] bytes back and [`MAX_VALUE_BYTES`](super::MAX_VALUE_BYTES) bytes ahead.
 
+use std::ops::Range;
+
 use super::assigned_name::{MAX_NAME_BYTES, is_value_key, kind_before, name_before};
 use super::assigned_value::{self, AssignedValue};
 use super::credential_value;
@@ -95,9 +97,17 @@ fn fill_line(bytes: &[u8], sign: usize, kind: SecretKind, value: &mut AssignedVa
     }
     let Some(name) = name_before(bytes, sign) else { return };
     let gap = slice(bytes, name.end..sign);
-    if gap.iter().all(|b| b" \t*_?+:".contains(b)) && line_value::begins_line(bytes, name.start) {
+    if !gap.iter().all(|b| b" \t*_?+:".contains(b)) {
+        return;
+    }
+    if line_value::begins_line(bytes, name.start) {
         value.fills_line = true;
         value.range.end = line_value::line_value_end(bytes, value);
+    } else if line_value::follows_words(bytes, name.start) {
+        let end = line_value::line_value_end(bytes, value);
+        if matches!(byte_at(bytes, end), 0 | b'\r' | b'\n') {
+            value.range.end = end;
+        }
     }
 }
 
@@ -232,11 +242,12 @@ fn in_argument_list(bytes: &[u8], at: usize) -> Option<Assignment> {
         return None;
     }
     let name = name_before(bytes, at)?;
-    // A selector of an element: `fill('#password', …`.
+    // A selector of an element: `fill('#password', …`, `fill('input[name=password]', …`.
     let selected = usize::from(byte_at(bytes, name.start.wrapping_sub(1)) == b'#');
     let quoted = name.start.saturating_sub(selected);
     let open = byte_at(bytes, quoted.wrapping_sub(1));
-    let kind = (open == quote).then(|| secret_name::secret_kind(slice(bytes, name.clone())))??;
+    let is_name = open == quote || is_end_of_selector(bytes, name.start..at - 1, quote);
+    let kind = is_name.then(|| secret_name::secret_kind(slice(bytes, name.clone())))??;
     let mut value = assigned_value::value_after(bytes, at + 1, b',')?;
     // In a list of names the next name is not a value, so the value must look like a token.
     value.requires_token = true;
@@ -248,6 +259,18 @@ fn in_argument_list(bytes: &[u8], at: usize) -> Option<Assignment> {
             || raw.iter().all(is_constant) && slice(bytes, name).iter().all(is_constant)
     };
     (value.quoted && !is_listed).then_some(Assignment { kind, value })
+}
+
+/// True for the end of `'input[name=password]'`, from the name to the last bracket.
+fn is_end_of_selector(bytes: &[u8], end: Range<usize>, quote: u8) -> bool {
+    const MAX_SELECTOR_BYTES: usize = 48;
+    let before = slice(bytes, end.start.saturating_sub(MAX_SELECTOR_BYTES)..end.start);
+    let before = before.trim_ascii_end();
+    let before = before.strip_suffix(b"\"").or(before.strip_suffix(b"'")).unwrap_or(before);
+    let open = before.iter().rposition(|b| *b == b'[');
+    let attribute = open.and_then(|open| before.get(open..)).unwrap_or_default();
+    let is_attribute = attribute.ends_with(b"=") && !attribute.iter().any(|b| b"\n'\"".contains(b));
+    is_attribute && slice(bytes, end).ends_with(b"]") && before.contains(&quote)
 }
 
 /// A value in `--name value` or `-name value`.

@@ -4,18 +4,18 @@
 use super::assigned_value::AssignedValue;
 use super::secret_name::{self, SecretKind};
 use super::token_stats::{self, TokenStats, is_uuid};
-use super::{byte_at, line_value, slice, vendor_id};
+use super::{byte_at, chosen_secret, line_value, slice, vendor_id};
 use crate::redact::checksum;
 use crate::redact::validators::{
     has_scrambled_word, is_of_two_names, is_span_or_method, looks_like_password, not_a_path,
-    not_an_identifier, not_placeholder, not_placeholder_password,
+    not_an_identifier, not_its_name, not_placeholder, not_placeholder_password,
 };
 
 /// Prefixes of values that say where a secret is kept.
-const REFERENCE_PREFIXES: [&str; 19] = [
-    "dword:", "./", "../", "~/", "env:", "file:", "fd:", "vault:", "op://", "arn:aws:", "ssm:",
-    "keyring:", "keychain:", "secretref:", "sm://", "projects/", "@string/", "@Microsoft.KeyVault",
-    "id_ed25519",
+const REFERENCE_PREFIXES: [&str; 20] = [
+    "urn:", "dword:", "./", "../", "~/", "env:", "file:", "fd:", "vault:", "op://", "arn:aws:",
+    "ssm:", "keyring:", "keychain:", "secretref:", "sm://", "projects/", "@string/",
+    "@Microsoft.KeyVault", "id_ed25519",
 ];
 
 /// True for a value that is encrypted where it stands: by SOPS or eyaml, Jasypt, Spring Cloud Config,
@@ -111,12 +111,29 @@ fn is_expression(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
     let is_bound = !value.quoted && bound.is_some_and(is_name);
     let is_command =
         byte_at(bytes, value.range.start.wrapping_sub(1)) == b'`' && text.contains(' ');
-    let is_pattern = text.starts_with('^') && text.contains('[');
+    let is_pattern = text.starts_with('^') && text.contains('[') || is_list_of_checks(text);
     // Another name with its value: `rule "Lint/Password": severity=warning`.
     let is_letters = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphabetic());
     let is_assigned = !value.quoted
         && text.split_once('=').is_some_and(|(name, rest)| is_letters(name) && is_letters(rest));
     is_assigned || is_bound || is_command || is_pattern || !value.quoted && text.contains("?.")
+}
+
+/// True for what a form demands of a field: `required|string|min:8`.
+fn is_list_of_checks(text: &str) -> bool {
+    const CHECKS: [&str; 6] = ["required", "nullable", "sometimes", "bail", "string", "confirmed"];
+    let is_check = |part: &str| part.starts_with(|c: char| c.is_ascii_lowercase());
+    text.contains('|')
+        && text.split('|').all(is_check)
+        && text.split('|').any(|part| CHECKS.contains(&part))
+}
+
+/// True for `password123` where it fills a line of settings: there it is a password, however weak. In
+/// quotes it is most often one of a test or of an example.
+fn is_weak_password(text: &str, value: &AssignedValue) -> bool {
+    const MAX_DIGITS: usize = 4;
+    let name = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    value.fills_line && (1..=MAX_DIGITS).contains(&(text.len() - name.len())) && !not_its_name(name)
 }
 
 /// True if the value is a secret of the kind that its name announces.
@@ -130,7 +147,7 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
         || is_rooted_path(text)
         || is_account_entry(text)
         || is_expression(bytes, value, text)
-        || is_placeholder(text, kind)
+        || is_placeholder(text, kind) && !is_weak_password(text, value)
     {
         return false;
     }
@@ -156,7 +173,7 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
     if code || !value.quoted && b"([".contains(&next) {
         return false;
     }
-    if matches!(kind, SecretKind::Secret | SecretKind::Weak)
+    if matches!(kind, SecretKind::Secret | SecretKind::Chosen | SecretKind::Weak)
         && (is_digest_name(raw) || vendor_id::is_published(raw))
     {
         return false;
@@ -167,10 +184,21 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
         {
             false
         }
-        SecretKind::Password => is_password(text, &shape, value) && !token_stats::is_dated(raw),
-        SecretKind::Pass => shape.len >= 6 && shape.letters > 0 && is_password(text, &shape, value),
-        SecretKind::Secret => {
-            (is_token(text, &shape, value) || is_chosen_secret(text, value, next))
+        SecretKind::Password => {
+            (is_password(text, &shape, value)
+                || chosen_secret::is_word_beside_account(bytes, value, text))
+                && !token_stats::is_dated(raw)
+        }
+        SecretKind::Pass => {
+            shape.len >= 6
+                && shape.letters > 0
+                && is_password(text, &shape, value)
+                && !token_stats::is_dated(raw)
+        }
+        SecretKind::Secret | SecretKind::Chosen => {
+            (is_token(text, &shape, value)
+                || is_chosen_secret(text, value, next)
+                || kind == SecretKind::Chosen && chosen_secret::is_made_up(text, value, next))
                 && !is_of_badge(bytes, value.range.start)
                 && !(shape.is_hex && is_in_list_of_checksums(bytes, value.range.start))
         }
@@ -211,7 +239,7 @@ fn is_in_prose(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
 fn is_placeholder(text: &str, kind: SecretKind) -> bool {
     match kind {
         SecretKind::Password | SecretKind::Pass => !not_placeholder_password(text),
-        SecretKind::Secret | SecretKind::Weak => !not_placeholder(text),
+        SecretKind::Secret | SecretKind::Chosen | SecretKind::Weak => !not_placeholder(text),
     }
 }
 

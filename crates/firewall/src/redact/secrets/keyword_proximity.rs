@@ -59,6 +59,7 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
         // The name of a function.
         || byte_at(bytes, run.end) == b'('
         || slice(bytes, run.clone()).starts_with(b"//")
+        || is_of_application(bytes, run.start)
         // The boundary of a part of a message.
         || whole.starts_with(b"--") && matches!(before, 0 | b'\n')
     {
@@ -114,6 +115,12 @@ fn is_version(raw: &[u8]) -> bool {
     let is_number =
         |part: &[u8]| (1..=4).contains(&part.len()) && part.iter().all(u8::is_ascii_digit);
     raw.contains(&b'.') && numbers.map(is_number).filter(|is| *is).count() == 2
+}
+
+/// True for the last part of the identifier of an application of Firebase: `1:4417:web:9c4e1f7a…`.
+fn is_of_application(bytes: &[u8], start: usize) -> bool {
+    let before = slice(bytes, start.saturating_sub(9)..start);
+    [&b":web:"[..], b":ios:", b":android:"].iter().any(|platform| before.ends_with(platform))
 }
 
 fn is_name_byte(byte: u8) -> bool {

@@ -28,6 +28,18 @@ pub(super) fn begins_line(bytes: &[u8], name: usize) -> bool {
     LEADS.contains(&lead.trim_ascii())
 }
 
+/// True if only a few words are before the name on its line: `Generated root password: …`.
+pub(super) fn follows_words(bytes: &[u8], name: usize) -> bool {
+    const MAX_WORDS_BYTES: usize = 48;
+    let run = slice(bytes, name.saturating_sub(MAX_WORDS_BYTES)..name);
+    let line = match run.iter().rposition(|b| *b == b'\n') {
+        Some(end) => slice(run, end + 1..run.len()),
+        None if name <= MAX_WORDS_BYTES => run,
+        None => return false,
+    };
+    line.iter().all(|b| b.is_ascii_alphabetic() || *b == b' ' || *b >= 0x80)
+}
+
 /// The end of an unquoted value that fills its line.
 ///
 /// It goes on to a blank, except where a bracket closes that was not opened in it, or where a sign

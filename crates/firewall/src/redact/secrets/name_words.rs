@@ -46,6 +46,12 @@ pub(super) const KEY_QUALIFIERS: &[&str] = words![
     "integration" "rest" "live" "prod" "production" "sandbox" "test"
 ];
 
+/// Words before `secret` that say what is signed or encrypted with it.
+pub(super) const SIGNED_WORDS: &[&str] = words![
+    "jwt" "session" "cookie" "signing" "webhook" "hmac" "auth" "nextauth" "flask" "app" "refresh" "access"
+    "encryption" "hash" "sso" "turn" "radius" "shared" "express" "sess"
+];
+
 /// Words that mark a key or token as public.
 const PUBLIC_WORDS: &[&str] = words![
     "public" "pub" "csrf" "xsrf" "foreign" "primary" "partition" "sort" "cache" "next" "prev"
@@ -53,7 +59,7 @@ const PUBLIC_WORDS: &[&str] = words![
     "sequence" "translation" "i18n" "group" "index" "row" "field" "column" "event" "map" "hot"
     "keyboard" "resume" "sync" "dedupe" "natural" "surrogate" "composite" "unique" "authenticity"
     "lookup" "lock" "change" "host" "verification" "max" "min" "num" "per" "total" "restore" "publishable" "hashed"
-    "site" "sitekey" "websocket"
+    "site" "sitekey" "websocket" "component" "style"
 ];
 
 /// Words for a public key that also precede it in a sentence: `cache key: x`.

@@ -89,6 +89,7 @@ pub(super) fn scan_below_heading(
         return;
     }
     let cells = count_cells(heading_line, separator);
+    let kind = secret_name::kind_in_row(bytes, &heading, kind, heading_line);
     let limit = bytes.len().min(heading.end + MAX_BYTES_BELOW);
     let run = slice(bytes, heading.end..limit);
     let lines =
@@ -225,7 +226,8 @@ fn secret_in_cell(
         requires_token: true,
         fills_line: false,
     };
-    let rule = if kind == SecretKind::Password { PASSWORD_RULE } else { SECRET_RULE };
+    let is_password = matches!(kind, SecretKind::Password | SecretKind::Pass);
+    let rule = if is_password { PASSWORD_RULE } else { SECRET_RULE };
     (!spaced && credential_value::is_secret(bytes, &value, kind))
         .then_some(ScanHit { range: value.range, rule })
 }

@@ -1,12 +1,18 @@
 //! Classifies a name by the kind of secret that it announces.
 
+use std::ops::Range;
+
 use super::folded_name;
 use super::name_words::{
     ATTRIBUTE_WORDS, AUTH, KEY, KEY_QUALIFIERS, NAME_WORDS, PASS, PASSWORD,
-    PASSWORD_QUALIFIER_WORDS, PUBLIC, PUBLIC_PHRASE_WORDS, QUALIFIER, SECRET, WEAK,
+    PASSWORD_QUALIFIER_WORDS, PUBLIC, PUBLIC_PHRASE_WORDS, QUALIFIER, SECRET, SIGNED_WORDS, WEAK,
 };
 use super::slice;
 use crate::redact::word_ending_trie::WordFlags;
+
+/// Headings of columns of accounts.
+const ACCOUNT_HEADINGS: &[&str] =
+    &["user", "username", "user name", "login", "account", "benutzer", "usuario", "utilisateur"];
 
 /// The kind of secret that a name announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +23,8 @@ pub(crate) enum SecretKind {
     Pass,
     /// A token or key: the value must have letters and digits.
     Secret,
+    /// `JWT_SECRET`, `session_secret`: what software signs with, a token or words that somebody chose.
+    Chosen,
     /// `key`, `auth`: the value must look random.
     Weak,
 }
@@ -78,7 +86,33 @@ pub(super) fn kind_of_heading(heading: &[u8]) -> Option<SecretKind> {
     if is_password_heading(heading) {
         return Some(SecretKind::Password);
     }
-    secret_kind(heading).filter(|kind| *kind == SecretKind::Secret)
+    let kind = secret_kind(heading)?;
+    let is_word = heading.trim_ascii().iter().all(u8::is_ascii_alphabetic);
+    (matches!(kind, SecretKind::Secret | SecretKind::Chosen) || kind == SecretKind::Pass && is_word)
+        .then_some(kind)
+}
+
+/// What a heading announces in its row: beside an account, a secret is a password.
+pub(super) fn kind_in_row(
+    bytes: &[u8],
+    heading: &Range<usize>,
+    kind: SecretKind,
+    row: &[u8],
+) -> SecretKind {
+    let is_bare = slice(bytes, heading.clone()).trim_ascii().eq_ignore_ascii_case(b"secret");
+    let is_account = |cell: &[u8]| is_in_list(cell.trim_ascii(), ACCOUNT_HEADINGS);
+    match is_bare && row.split(|b| matches!(b, b',' | b';' | b'|' | b'\t')).any(is_account) {
+        true => SecretKind::Password,
+        false => kind,
+    }
+}
+
+/// True for `JWT_SECRET`, `sessionsecret`: the word for a secret behind what it signs.
+fn is_made_up_by_people(rest: &[u8], word: &[u8]) -> bool {
+    let Some(from) = word.len().checked_sub(b"secret".len()) else { return false };
+    let (front, end) = word.split_at_checked(from).unwrap_or_default();
+    let qualifier = if front.is_empty() { split_last_word(rest).1 } else { front };
+    end.eq_ignore_ascii_case(b"secret") && is_in_list(qualifier, SIGNED_WORDS)
 }
 
 /// True for the heading of a column of passwords, in one word or several: `Nouveau mot de passe`.
@@ -125,8 +159,8 @@ fn kind_before_qualifier(rest: &[u8], qualifier: &[u8]) -> Option<SecretKind> {
         SecretKind::Pass if !is_of_text && !is_in_list(qualifier, &["value", "string"]) => {
             Some(kind)
         }
-        SecretKind::Secret if !is_of_text || is_key_base => Some(kind),
-        SecretKind::Pass | SecretKind::Secret | SecretKind::Weak => None,
+        SecretKind::Secret | SecretKind::Chosen if !is_of_text || is_key_base => Some(kind),
+        SecretKind::Pass | SecretKind::Secret | SecretKind::Chosen | SecretKind::Weak => None,
     }
 }
 
@@ -151,7 +185,9 @@ fn kind_by_last_word(rest: &[u8], word: &[u8], found: WordFlags) -> Option<Secre
         return Some(SecretKind::Pass);
     }
     let key = found.of_word & KEY != 0 && is_in_list(split_last_word(rest).1, KEY_QUALIFIERS);
-    let kind = if key || found.of_endings & SECRET != 0 || found.of_word & AUTH != 0 {
+    let kind = if is_made_up_by_people(rest, word) {
+        SecretKind::Chosen
+    } else if key || found.of_endings & SECRET != 0 || found.of_word & AUTH != 0 {
         SecretKind::Secret
     } else if found.of_word & WEAK != 0 || word.len() > 8 && found.of_endings & KEY != 0 {
         SecretKind::Weak
@@ -249,6 +285,10 @@ mod tests {
             ("apiKey", Some(SecretKind::Secret)),
             ("X-Api-Key", Some(SecretKind::Secret)),
             ("slackToken", Some(SecretKind::Secret)),
+            ("JWT_SECRET", Some(SecretKind::Chosen)),
+            ("sessionSecret", Some(SecretKind::Chosen)),
+            ("jwtsecret", Some(SecretKind::Chosen)),
+            ("client_secret", Some(SecretKind::Secret)),
             ("APIKEY", Some(SecretKind::Secret)),
             ("key", Some(SecretKind::Weak)),
             ("monkey", None),

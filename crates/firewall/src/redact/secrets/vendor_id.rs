@@ -34,10 +34,10 @@ pub(super) fn is_vendor_id(token: &[u8]) -> bool {
         || is_airtable_id(token)
 }
 
-/// True for what a vendor calls public: a publishable key of Stripe, the account in an address of
-/// Twilio.
+/// True for what a vendor calls public: a publishable key of Stripe, the key of a project of PostHog,
+/// the account in an address of Twilio.
 pub(super) fn is_published(token: &[u8]) -> bool {
-    let key = token.strip_prefix(b"pk_live_").or_else(|| token.strip_prefix(b"pk_test_"));
+    let key = [&b"pk_live_"[..], b"pk_test_", b"phc_"].iter().find_map(|p| token.strip_prefix(*p));
     let account = token.strip_prefix(b"AC");
     key.is_some_and(is_word)
         || account.is_some_and(|rest| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit))

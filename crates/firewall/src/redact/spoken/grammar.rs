@@ -241,6 +241,21 @@ pub(super) fn line_end_after_question(text: &str, question: usize, end: usize) -
     before.ends_with('?').then_some(question + len)
 }
 
+/// Where the answer begins to a question on the same line: `the password? – klar: x`.
+pub(super) fn answer_behind_dash(text: &str, question: usize) -> Option<usize> {
+    let rest = text.get(question..)?;
+    let dash = [" – ", " — "].into_iter().find(|dash| rest.starts_with(dash))?;
+    text.get(..question)?.ends_with('?').then_some(question + dash.len())
+}
+
+/// True for as many hexadecimal digits as a digest or a key has.
+pub(super) fn is_digest(text: &str) -> bool {
+    matches!(text.len(), 32 | 40 | 64)
+        && text.bytes().all(|b| b.is_ascii_hexdigit())
+        && text.bytes().any(|b| b.is_ascii_digit())
+        && text.bytes().any(|b| b.is_ascii_alphabetic())
+}
+
 /// The length of a sign between a label and a value.
 fn sign_len(rest: &str) -> Option<usize> {
     for arrow in ["->", "=>", "→", "–", "—", "："] {

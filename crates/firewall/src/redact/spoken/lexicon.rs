@@ -53,8 +53,7 @@ const ACCOUNT_WORDS: &[&str] = words![
 ];
 
 /// Parts of words for a wireless network.
-const NETWORK_WORDS: &[&str] =
-    words!["wifi" "wi-fi" "wlan" "wpa" "ssid" "netzwerk:" "réseau:" "réseau :"];
+const NETWORK_WORDS: &[&str] = words!["wifi" "wi-fi" "wlan" "wpa" "ssid" "netzwerk:" "réseau:" "réseau :" "livebox" "freebox" "hotspot"];
 
 /// Words with a number behind that are no password: `Windows2022`, `ISO-27001`.
 pub(super) const NUMBERED: &[&str] = words![

@@ -1,0 +1,160 @@
+//! Secrets that somebody made of words: phrases, and a word beside the account that it opens.
+
+use super::assigned_value::AssignedValue;
+use super::secret_name;
+use super::slice;
+use crate::redact::validators::{looks_like_password, not_a_word, words};
+
+/// The shortest phrase, in bytes, and the fewest words of one.
+const MIN_PHRASE_LEN: usize = 12;
+const MIN_WORDS: usize = 3;
+/// The fewest letters of a word alone.
+const MIN_WORD_LEN: usize = 5;
+/// The longest line that names the account, in bytes.
+const MAX_LINE_BYTES: usize = 96;
+
+/// Words of references to a secret, and of what stands in for one.
+const STAND_INS: &[&str] = words![
+    "secret" "secrets" "key" "token" "password" "change" "this" "long" "random" "string" "here" "dev" "development"
+    "local" "default" "super" "very" "some" "generate" "generated" "value" "prod" "production" "staging" "stage" "qa"
+    "test" "tests" "testing" "jwt" "session" "cookie" "auth" "service" "api" "web" "app" "my" "your" "the" "please" "must"
+    "config" "env" "name" "credentials" "creds" "vault" "ref" "backend" "frontend" "server" "client" "only" "not" "for"
+];
+
+/// Names of accounts.
+const ACCOUNTS: &[&str] = words![
+    "user" "username" "user_name" "login" "account" "benutzer" "benutzername" "utilisateur" "identifiant" "usuario"
+    "utente" "gebruiker" "konto"
+];
+
+/// What is written for a password that is elsewhere.
+const NO_PASSWORDS: &[&str] = words![
+    "provided" "whatever" "anything" "something" "unchanged" "secure" "plain" "plaintext" "hashed" "encrypted" "never"
+    "always" "array" "varchar" "supplied" "generated" "random" "inherit" "external" "vault" "keyring" "keychain" "prompted"
+    "mypassword" "yourpassword" "somepassword" "thepassword" "pending" "unused" "blank" "removed" "expired" "locked"
+];
+
+/// True for a phrase, and for `Rowan_Berth9`, which ends its line or is in quotes.
+pub(super) fn is_made_up(text: &str, value: &AssignedValue, next: u8) -> bool {
+    let has = |is: fn(&u8) -> bool| text.bytes().any(|b| is(&b));
+    let ends = value.quoted || matches!(next, 0 | b'\r' | b'\n');
+    let is_joined = text.split_once('_').is_some_and(|(first, last)| {
+        [first, last].iter().all(|part| part.starts_with(|c: char| c.is_ascii_uppercase()))
+            && has(u8::is_ascii_lowercase)
+            && last.ends_with(|c: char| c.is_ascii_digit())
+    });
+    is_phrase(text, value, next) || ends && is_joined && looks_like_password(text)
+}
+
+/// True for `lighthouse-keeper-sings-at-dawn-91`, which ends its line or is in quotes: small words with
+/// a number among them, or four words, and none that stands in for a secret.
+fn is_phrase(text: &str, value: &AssignedValue, next: u8) -> bool {
+    let ends = value.quoted || matches!(next, 0 | b'\r' | b'\n');
+    let parts = || text.split(['-', '_', '.']);
+    let is_word = |part: &&str| part.len() >= 2 && part.bytes().all(|b| b.is_ascii_lowercase());
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let count = parts().filter(is_word).count();
+    let numbers = parts().filter(|part| is_number(part)).count();
+    ends && !value.requires_token
+        && text.len() >= MIN_PHRASE_LEN
+        && count >= if numbers > 0 { MIN_WORDS } else { MIN_WORDS + 1 }
+        && count + numbers == parts().count()
+        && !parts().any(|part| STAND_INS.contains(&part))
+}
+
+/// True for a word that is the password of the account in the line above or below: `user: raj` and
+/// `password: barnacle`.
+pub(super) fn is_word_beside_account(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
+    value.fills_line
+        && value.separator == b':'
+        && text.len() >= MIN_WORD_LEN
+        && text.bytes().all(|b| b.is_ascii_lowercase())
+        && !NO_PASSWORDS.contains(&text)
+        && secret_name::secret_kind(text.as_bytes()).is_none()
+        && lines_around(bytes, value).any(|line| names_other_account(line, text))
+}
+
+/// The lines above and below that of a value.
+fn lines_around<'t>(bytes: &'t [u8], value: &AssignedValue) -> impl Iterator<Item = &'t [u8]> {
+    let (start, end) = (value.range.start, value.range.end);
+    let before = slice(bytes, start.saturating_sub(2 * MAX_LINE_BYTES)..start);
+    let above = before.rsplit(|b| *b == b'\n').nth(1);
+    let after = slice(bytes, end..(end + 2 * MAX_LINE_BYTES).min(bytes.len()));
+    let below = after.split(|b| *b == b'\n').nth(1);
+    above.into_iter().chain(below)
+}
+
+/// True for `user: raj`, unless the account is called as its password is, or is none.
+fn names_other_account(line: &[u8], password: &str) -> bool {
+    let Some((name, account)) = std::str::from_utf8(line).ok().and_then(|l| l.split_once(':'))
+    else {
+        return false;
+    };
+    let name = name.trim_start_matches([' ', '\t', '-']).trim_end().to_ascii_lowercase();
+    let account = account.trim().trim_matches(['"', '\'']);
+    let is_name = account.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-@".contains(&b));
+    line.len() <= MAX_LINE_BYTES
+        && ACCOUNTS.iter().any(|known| name == *known)
+        && !account.is_empty()
+        && is_name
+        && account != password
+        && (not_a_word(account) || account == "admin" || account == "guest")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(range: std::ops::Range<usize>, fills_line: bool) -> AssignedValue {
+        AssignedValue {
+            range,
+            quoted: false,
+            separator: b':',
+            is_adjacent: false,
+            requires_token: false,
+            fills_line,
+        }
+    }
+
+    #[test]
+    fn a_phrase_has_words_of_nobody_else() {
+        for (text, is) in [
+            ("lighthouse-keeper-sings-at-dawn-91", true),
+            ("keyboard-otter-4417-plum", true),
+            ("correct.horse.battery.staple", true),
+            ("keyboard-otter-plum", false),
+            ("change-this-before-release-1", false),
+            ("shop-backend-jwt-2", false),
+            ("otter-4417", false),
+            ("Otter-Plum-Horse-4417", false),
+        ] {
+            assert_eq!(is_phrase(text, &value(0..text.len(), true), 0), is, "{text}");
+            assert!(!is_phrase(text, &value(0..text.len(), true), b' '), "{text}");
+        }
+        assert!(is_made_up("Rowan_Berth9", &value(0..12, true), 0));
+        assert!(!is_made_up("Rowan_berth9", &value(0..12, true), 0));
+        assert!(!is_made_up("Rowan_Berth9", &value(0..12, true), b' '));
+    }
+
+    #[test]
+    fn a_word_is_a_password_beside_an_account() {
+        for (text, is) in [
+            ("user: raj\npassword: barnacle", true),
+            ("password: barnacle\nusername: raj\n", true),
+            ("  login: \"raj\"\n  password: barnacle\n", true),
+            ("user: barnacle\npassword: barnacle", false),
+            ("user: string\npassword: barnacle", false),
+            ("user: ${USER}\npassword: barnacle", false),
+            ("city: Pune\npassword: barnacle", false),
+            ("user: raj\npassword: generated", false),
+            ("user: raj\npassword: mypassword", false),
+            ("password: barnacle", false),
+        ] {
+            let from = text.find("password: ").unwrap() + "password: ".len();
+            let len = text[from..].find('\n').unwrap_or(text.len() - from);
+            let word = &text[from..from + len];
+            let value = value(from..from + len, true);
+            assert_eq!(is_word_beside_account(text.as_bytes(), &value, word), is, "{text}");
+        }
+    }
+}
