@@ -65,7 +65,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--sets", type=Path, help="a folder of sets whose tools are read")
     args = options.parse_args()
-    pieces, (_, table) = Pieces(), read_table(ASSETS / "token_table.safetensors")
+    pieces, (tools, requests) = Pieces(), read_table(ASSETS / "token_table.safetensors")
     stop = set(re.findall(r'"([a-z]+)"', STOP_WORDS.read_text()))
 
     def counts(word):
@@ -75,7 +75,7 @@ def main():
     offered = [word for word, n in seen.items() if n >= FEWEST and counts(word) and len(pieces.of(word)) == 1]
     known = np.array([min(1.0, np.log(seen[word]) / 5) for word in offered])
     asked = [word for word in pieces.rows if counts(word)]
-    near = unit(table[[pieces.rows[word] for word in asked]]) @ unit(table[[pieces.of(word)[0] for word in offered]]).T
+    near = unit(requests[[pieces.rows[word] for word in asked]]) @ unit(tools[[pieces.of(word)[0] for word in offered]]).T
     print("# Words of requests and the words of tools that are near to them by the token table: `word other:percent …`.")
     print("# Written by benches/routing/associate.py.")
     for word, scores in zip(asked, near):

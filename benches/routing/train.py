@@ -1,11 +1,13 @@
 """Tunes the token table on what people say and the tools that do it; `crates/contextweaver/assets/MODEL_CARD.md` says how
 the table in use came about.
 
-    python train.py --pairs pairs*.txt --phrases phrases.txt --out tuned.safetensors [--sets DIR] [--held 0.2] [--epochs 6]
+    python train.py --pairs pairs*.txt --phrases phrases.txt --out tuned.safetensors [--sets DIR] [--held 0.2] [--epochs 4]
     cargo run --release -p weaver-benches --bin routing -- missed GOALS --word-table tuned.safetensors
 
-Symmetric InfoNCE within batches (van den Oord et al., 2018) that hold the tools of one server together, so that neighbours
-are the wrong answers for one another; row-wise Adagrad; a share of all words left out at random. Needs numpy and scipy.
+Requests and tools have rows of their own (two towers; Huang et al., 2013). Symmetric InfoNCE within batches (van den Oord et
+al., 2018) that hold the tools of one server together, so that neighbours are the wrong answers for one another; row-wise
+Adagrad; a share of all words left out at random. The result is the mean of several runs that differ in their order
+(Wortsman et al., 2022). Needs numpy and scipy.
 """
 
 import argparse
@@ -23,10 +25,13 @@ import numpy as np
 import scipy.sparse as sparse
 
 ASSETS = Path(__file__).parents[2] / "crates/contextweaver/assets"
+# Rows of one piece that differ by less than this share of their length are one row.
+SAME = 0.02
 WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
 def read_table(path):
+    """The rows for words of tools, and those for words of requests."""
     raw = Path(path).read_bytes()
     size = struct.unpack("<Q", raw[:8])[0]
     head = json.loads(raw[8 : 8 + size])
@@ -35,18 +40,29 @@ def read_table(path):
         start, end = head[name]["data_offsets"]
         return np.frombuffer(raw[8 + size + start : 8 + size + end], kind).reshape(head[name]["shape"])
 
-    scales = tensor("row_scale", np.float32).reshape(-1, 1)
-    return head, tensor("embeddings_i8", np.int8).astype(np.float32) * scales
+    rows = tensor("embeddings_i8", np.int8).astype(np.float32) * tensor("row_scale", np.float32).reshape(-1, 1)
+    if "query_mapping" not in head:
+        return rows, rows
+    asked = tensor("query_mapping", np.int32)
+    return rows[: len(asked)], rows[asked]
 
 
-def write_table(path, head, table):
+def write_table(path, offered, asked):
+    """Rows for words of tools, then the rows for words of requests that differ from them."""
+    own = np.flatnonzero(np.linalg.norm(asked - offered, axis=1) > SAME * (np.linalg.norm(offered, axis=1) + 1e-9))
+    table = np.vstack([offered, asked[own]])
+    mapping = np.arange(len(offered), dtype=np.int32)
+    mapping[own] = len(offered) + np.arange(len(own))
     scales = np.maximum(np.abs(table).max(axis=1) / 127, 1e-8)
     values = np.round(table / scales[:, None]).clip(-127, 127).astype(np.int8)
-    tensors = {"embeddings_i8": values, "row_scale": scales.astype(np.float32)}
-    blob = b"".join(tensors[name].tobytes() for name in head)
+    tensors = [("embeddings_i8", "I8", values), ("row_scale", "F32", scales.astype(np.float32)), ("query_mapping", "I32", mapping)]
+    head, end = {}, 0
+    for name, kind, values in tensors:
+        head[name] = {"dtype": kind, "shape": values.shape, "data_offsets": [end, end + values.nbytes]}
+        end += values.nbytes
     text = json.dumps(head, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    Path(path).write_bytes(struct.pack("<Q", len(text)) + text + blob)
+    Path(path).write_bytes(struct.pack("<Q", len(text)) + text + b"".join(values.tobytes() for _, _, values in tensors))
     shutil.copy(ASSETS / "token_table.vocab.txt", Path(path).with_suffix(".vocab.txt"))
 
 
@@ -152,15 +168,15 @@ def unit(rows):
 
 
 class Trainer:
-    def __init__(self, table, rate, temperature):
-        self.table, self.rate, self.temperature = table.copy(), rate, temperature
-        self.squares = np.full(len(table), 1e-3, np.float32)
+    def __init__(self, offered, asked, rate, temperature):
+        self.offered, self.asked, self.rate, self.temperature = offered.copy(), asked.copy(), rate, temperature
+        self.squares = [np.full(len(offered), 1e-3, np.float32) for _ in range(2)]
 
     def step(self, requests, documents, tools):
         """One batch; `tools` says which documents are the same tool, and no wrong answers for each other."""
-        rows = np.unique(np.concatenate([requests.indices, documents.indices]))
-        asked, offered, table = requests[:, rows], documents[:, rows], self.table[rows]
-        (q, q_lengths), (d, d_lengths) = unit(asked @ table), unit(offered @ table)
+        asked_rows, offered_rows = np.unique(requests.indices), np.unique(documents.indices)
+        asked, offered = requests[:, asked_rows], documents[:, offered_rows]
+        (q, q_lengths), (d, d_lengths) = unit(asked @ self.asked[asked_rows]), unit(offered @ self.offered[offered_rows])
         scores = q @ d.T / self.temperature
         size, diagonal = len(scores), np.arange(len(scores))
         same = tools[:, None] == tools[None, :]
@@ -176,10 +192,13 @@ class Trainer:
         q_gradient, d_gradient = gradient @ d, gradient.T @ q
         q_gradient = (q_gradient - q * (q * q_gradient).sum(axis=1, keepdims=True)) / q_lengths
         d_gradient = (d_gradient - d * (d * d_gradient).sum(axis=1, keepdims=True)) / d_lengths
-        change = asked.T @ q_gradient + offered.T @ d_gradient
-        self.squares[rows] += (change**2).mean(axis=1) * size
-        self.table[rows] -= self.rate * math.sqrt(size) * change / np.sqrt(self.squares[rows])[:, None]
+        self._move(self.asked, self.squares[0], asked_rows, asked.T @ q_gradient, size)
+        self._move(self.offered, self.squares[1], offered_rows, offered.T @ d_gradient, size)
         return loss
+
+    def _move(self, table, squares, rows, change, size):
+        squares[rows] += (change**2).mean(axis=1) * size
+        table[rows] -= self.rate * math.sqrt(size) * change / np.sqrt(squares[rows])[:, None]
 
 
 def main():
@@ -189,16 +208,17 @@ def main():
     options.add_argument("--start", type=Path, default=ASSETS / "token_table.safetensors", help="the table to begin with")
     options.add_argument("--sets", type=Path, help="a folder of sets; those the table was trained on before are trained on again")
     options.add_argument("--held", type=float, default=0.0, help="the share of servers that is held back")
-    options.add_argument("--epochs", type=int, default=6)
+    options.add_argument("--epochs", type=int, default=4)
     options.add_argument("--rate", type=float, default=0.015)
-    options.add_argument("--temperature", type=float, default=0.07)
+    options.add_argument("--temperature", type=float, default=0.1)
     options.add_argument("--drop", type=float, default=0.2, help="the share of words that is left out")
     options.add_argument("--batch", type=int, default=320)
+    options.add_argument("--runs", type=int, default=3, help="how many runs the result is the mean of")
+    options.add_argument("--again", type=float, default=0.3, help="the share of the pairs of sets that an epoch has")
     options.add_argument("--out", required=True)
     args = options.parse_args()
 
-    chance, pieces = random.Random(1), Pieces()
-    head, table = read_table(args.start)
+    pieces, (offered, asked) = Pieces(), read_table(args.start)
     blocks = [block for path in args.pairs for block in read_pairs(path)]
     blocks += [block for path in args.phrases for block in read_phrases(path)]
     random.Random(7).shuffle(blocks)
@@ -213,49 +233,59 @@ def main():
     def rarity(word):
         return min(8.0, math.log((total + 1) / (frequency[word] or 1)))
 
-    def thinned(weighted):
-        return [one for one in weighted if chance.random() >= args.drop] or weighted
-
     def request(text):
         return [(word, rarity(word)) for word in words(text)]
 
-    def found(table):
-        """The share of held requests whose tool is among five of 150 tools."""
-        tools = [tool for block in held for tool, _ in block]
-        asked = [(text, at) for at, (_, texts) in enumerate(one for block in held for one in block) for text in texts]
-        if not asked:
-            return None
-        documents, _ = unit(pieces.matrix(tools) @ table)
-        requests, _ = unit(pieces.matrix([request(text) for text, _ in asked]) @ table)
-        pools, hits = max(1, len(tools) // 150), 0
-        for row, (_, at) in enumerate(asked):
-            pool = at * pools // len(tools)
-            start, end = pool * len(tools) // pools, (pool + 1) * len(tools) // pools
-            scores = documents[start:end] @ requests[row]
-            hits += (scores > scores[at - start]).sum() < 5
-        return round(hits / len(asked), 3)
+    def found(offered, asked):
+        """The share of held requests whose tool is among five of some 150 tools."""
+        catalogs = [[]]
+        for block in held:
+            catalogs[-1] += block
+            if len(catalogs[-1]) >= 150:
+                catalogs.append([])
+        hits, count = 0, 0
+        for catalog in catalogs:
+            texts = [(text, at) for at, (_, texts) in enumerate(catalog) for text in texts]
+            if len(catalog) < 75:
+                continue
+            tools, _ = unit(pieces.matrix([tool for tool, _ in catalog]) @ offered)
+            requests, _ = unit(pieces.matrix([request(text) for text, _ in texts]) @ asked)
+            scores, gold = requests @ tools.T, np.array([at for _, at in texts])
+            right = scores[np.arange(len(gold)), gold]
+            hits, count = hits + ((scores > right[:, None]).sum(axis=1) < 5).sum(), count + len(gold)
+        return round(hits / count, 3) if count else None
 
-    trainer = Trainer(table, args.rate, args.temperature)
-    print(f"{total} tools, {len(sets)} pairs of sets; found of what is held back: {found(trainer.table)}", flush=True)
-    for epoch in range(args.epochs):
-        begun, units, batch, losses = time.time(), [], [], []
-        for block in blocks:
-            orders = [chance.sample(texts, len(texts)) for _, texts in block]
-            for at in range(max(map(len, orders))):
-                units.append([(tool, order[at]) for (tool, _), order in zip(block, orders) if at < len(order)])
-        chance.shuffle(sets)
-        units += [sets[at : at + 16] for at in range(0, len(sets), 16)]
-        chance.shuffle(units)
-        for neighbours in [*units, None]:
-            batch += neighbours or []
-            if len(batch) >= args.batch or (neighbours is None and batch):
-                requests = pieces.matrix([thinned(request(text)) for _, text in batch])
-                documents = pieces.matrix([thinned(tool) for tool, _ in batch])
-                losses.append(trainer.step(requests, documents, np.array([id(tool) for tool, _ in batch])))
-                batch = []
-        took = time.time() - begun
-        print(f"epoch {epoch}: loss {np.mean(losses):.3f}, found {found(trainer.table)}, {took:.0f} s", flush=True)
-    write_table(args.out, head, trainer.table)
+    def trained(seed):
+        chance, trainer = random.Random(seed), Trainer(offered, asked, args.rate, args.temperature)
+
+        def thinned(weighted):
+            return [one for one in weighted if chance.random() >= args.drop] or weighted
+
+        for epoch in range(args.epochs):
+            begun, units, batch, losses = time.time(), [], [], []
+            for block in blocks:
+                orders = [chance.sample(texts, len(texts)) for _, texts in block]
+                for at in range(max(map(len, orders))):
+                    units.append([(tool, order[at]) for (tool, _), order in zip(block, orders) if at < len(order)])
+            again = chance.sample(sets, int(len(sets) * args.again))
+            units += [again[at : at + 16] for at in range(0, len(again), 16)]
+            chance.shuffle(units)
+            for neighbours in [*units, None]:
+                batch += neighbours or []
+                if len(batch) >= args.batch or (neighbours is None and batch):
+                    requests = pieces.matrix([thinned(request(text)) for _, text in batch])
+                    documents = pieces.matrix([thinned(tool) for tool, _ in batch])
+                    losses.append(trainer.step(requests, documents, np.array([id(tool) for tool, _ in batch])))
+                    batch = []
+            share, took = found(trainer.offered, trainer.asked), time.time() - begun
+            print(f"run {seed}, epoch {epoch}: loss {np.mean(losses):.3f}, found {share}, {took:.0f} s", flush=True)
+        return trainer.offered, trainer.asked
+
+    print(f"{total} tools, {len(sets)} pairs of sets; found of what is held back: {found(offered, asked)}", flush=True)
+    runs = [trained(seed) for seed in range(1, args.runs + 1)]
+    offered, asked = (sum(tables) / len(runs) for tables in zip(*runs))
+    print(f"the mean of {len(runs)} runs: found {found(offered, asked)}", flush=True)
+    write_table(args.out, offered, asked)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ use weaver_text::split;
 
 use crate::catalog::SelectableItem;
 use crate::fixed_point::ONE;
-use crate::route::table::{PieceCache, TokenTable, Vector};
+use crate::route::table::{PieceCache, Side, TokenTable, Vector};
 
 /// The most examples of an item that count.
 const MAX_EXAMPLES: usize = 64;
@@ -52,9 +52,11 @@ impl ItemVectors {
 
 fn item_vector(table: &TokenTable, item: &SelectableItem, cache: &mut PieceCache) -> Vector {
     let words = weighted_words(item);
-    let own = table.sum(words.iter().map(|(word, weight)| (word.as_str(), *weight)), cache);
+    let words = words.iter().map(|(word, weight)| (word.as_str(), *weight));
+    let own = table.sum(Side::Item, words, cache);
     let examples = item.examples.iter().take(MAX_EXAMPLES);
-    let examples: Vec<Vector> = examples.map(|example| table.vector(example, cache)).collect();
+    let examples: Vec<Vector> =
+        examples.map(|example| table.query_vector(example, cache)).collect();
     if examples.is_empty() {
         return own;
     }
@@ -117,9 +119,12 @@ mod tests {
         let id = weaver_types::CapabilityId::parse("mail.send").unwrap();
         let details = "\n\nReturns rows and columns of a table of limits, errors and codes.\n";
         let item = SelectableItem::new(id, "send", format!("Sends a mail.{}", details.repeat(4)));
-        let summary = table.vector("send Sends a mail", &mut cache);
-        let flat = format!("{} {}", item.name, item.description);
-        let flat = table.vector(&flat, &mut cache);
+        let mut vector = |text: &str| {
+            let words = split::words(text);
+            table.sum(Side::Item, words.iter().map(|word| (word.as_str(), ONE)), &mut cache)
+        };
+        let summary = vector("send Sends a mail");
+        let flat = vector(&format!("{} {}", item.name, item.description));
         let weighted = item_vector(&table, &item, &mut cache);
         let near = |vector: &Vector| summary.cosine(&vector.values, vector.length);
         assert!(near(&weighted) > near(&flat) + i64::try_from(ONE / 10).unwrap());

@@ -43,7 +43,7 @@ impl SemanticIndex {
         &self,
         words: impl Iterator<Item = (&'w str, u64)>,
     ) -> Option<Vector> {
-        let vector = self.table.sum_cached(words.take(MAX_QUERY_TERMS));
+        let vector = self.table.query_sum_cached(words.take(MAX_QUERY_TERMS));
         vector.has_direction().then_some(vector)
     }
 

@@ -55,16 +55,20 @@ impl TokenTable {
     /// Reads a table in the format of model2vec: a safetensors file with `embeddings` (floats of 16, 32
     /// or 64 bits, or signed bytes), optionally `row_scale` or `weights` with a factor for each row and
     /// `mapping` with the row of each piece; and its vocabulary, as `vocab.txt` (one piece per line) or
-    /// as a `tokenizer.json` of type `WordPiece`.
+    /// as a `tokenizer.json` of type `WordPiece`. An extension of this crate is `query_mapping`, the row
+    /// of each piece in the text of a request, so that a word may mean something else where people say
+    /// it than where a tool is described.
     ///
     /// # Errors
     /// [`TableError`] with what is missing or does not fit.
     pub fn read(tensors: &[u8], vocabulary: &str) -> Result<Self, TableError> {
         let rows = file::read(tensors)?;
         let pieces = WordPieceVocabulary::read(vocabulary)?;
-        let count = rows.mapping.as_ref().map_or(rows.scales.len(), |mapping| mapping.len());
-        if pieces.row_count() != count {
-            return Err(TableError::Pieces { pieces: pieces.row_count(), rows: count });
+        if pieces.row_count() != rows.piece_count() {
+            return Err(TableError::Pieces {
+                pieces: pieces.row_count(),
+                rows: rows.piece_count(),
+            });
         }
         Ok(Self { pieces, rows, piece_caches: Pool::default() })
     }
@@ -75,16 +79,19 @@ impl TokenTable {
         self.rows.dimensions
     }
 
-    /// The vector of a text; zero if the table knows none of its words.
-    pub(super) fn vector(&self, text: &str, cache: &mut PieceCache) -> Vector {
+    /// The vector of a request; zero if the table knows none of its words.
+    pub(super) fn query_vector(&self, text: &str, cache: &mut PieceCache) -> Vector {
         let words = weaver_text::split::words(text);
-        self.sum(words.iter().map(|word| (word.as_str(), ONE)), cache)
+        self.sum(Side::Query, words.iter().map(|word| (word.as_str(), ONE)), cache)
     }
 
-    /// As [`TokenTable::sum`], with a cache of earlier queries.
-    pub(super) fn sum_cached<'w>(&self, words: impl Iterator<Item = (&'w str, u64)>) -> Vector {
+    /// The vector of the weighted words of a request, with a cache of earlier queries.
+    pub(super) fn query_sum_cached<'w>(
+        &self,
+        words: impl Iterator<Item = (&'w str, u64)>,
+    ) -> Vector {
         let mut cache = self.piece_caches.acquire();
-        let vector = self.sum(words, &mut cache);
+        let vector = self.sum(Side::Query, words, &mut cache);
         cache.trim_for_queries();
         self.piece_caches.release(cache);
         vector
@@ -93,6 +100,7 @@ impl TokenTable {
     /// The vector of weighted words; weights are in units of 1/65,536, up to 64.
     pub(super) fn sum<'w>(
         &self,
+        side: Side,
         words: impl Iterator<Item = (&'w str, u64)>,
         cache: &mut PieceCache,
     ) -> Vector {
@@ -102,7 +110,7 @@ impl TokenTable {
             let weight = i64::try_from(weight.min(64 * ONE)).unwrap_or(0);
             let found = cache.pieces(&self.pieces, word);
             for piece in found.iter().take(room) {
-                self.add(*piece, weight, &mut sum);
+                self.add(side, *piece, weight, &mut sum);
             }
             room = room.saturating_sub(found.len());
         }
@@ -111,8 +119,13 @@ impl TokenTable {
 
     /// Adds the weighted vector of a piece. A summand is at most 2²² · 2¹⁶ · 2⁷ and there are at most
     /// 2¹² pieces, so the sum never overflows.
-    fn add(&self, piece: u32, weight: i64, sum: &mut [i64]) {
-        let TableRows { dimensions, bytes, scales, mapping } = &self.rows;
+    fn add(&self, side: Side, piece: u32, weight: i64, sum: &mut [i64]) {
+        let TableRows { dimensions, bytes, scales, mapping, query_mapping } = &self.rows;
+        let mapping = match side {
+            Side::Item => mapping,
+            Side::Query if query_mapping.is_some() => query_mapping,
+            Side::Query => mapping,
+        };
         let row = match mapping {
             Some(mapping) => mapping.get(piece as usize).copied().unwrap_or(u32::MAX),
             None => piece,
@@ -123,6 +136,15 @@ impl TokenTable {
             *sum += i64::from(*value) * scale;
         }
     }
+}
+
+/// Whose text a vector is of. What people say and what tools say of themselves may have rows of their own
+/// (two towers; Huang et al. 2013, "Learning deep structured semantic models for web search using
+/// clickthrough data").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Item,
+    Query,
 }
 
 /// A cache of the pieces of words.
@@ -244,7 +266,7 @@ mod tests {
     fn cosine(a: &str, b: &str) -> i64 {
         let table = TokenTable::built_in().unwrap();
         let mut cache = PieceCache::default();
-        let (a, b) = (table.vector(a, &mut cache), table.vector(b, &mut cache));
+        let (a, b) = (table.query_vector(a, &mut cache), table.query_vector(b, &mut cache));
         a.cosine(&b.values, b.length)
     }
 
@@ -257,14 +279,14 @@ mod tests {
 
     #[test]
     fn a_cosine_is_the_same_everywhere() {
-        assert_eq!(cosine("delete the file", "remove a document"), 35_369);
+        assert_eq!(cosine("delete the file", "remove a document"), 38_528);
     }
 
     #[test]
     fn a_long_text_is_bounded() {
         let table = TokenTable::built_in().unwrap();
         let long = "word ".repeat(200_000);
-        let vector = table.vector(&long, &mut PieceCache::default());
+        let vector = table.query_vector(&long, &mut PieceCache::default());
         assert_eq!(vector.values.len(), 128);
     }
 }

@@ -24,6 +24,16 @@ pub(super) struct TableRows {
     pub(super) scales: Box<[u32]>,
     /// The row of each piece, if it is not simply the one with the same index.
     pub(super) mapping: Option<Box<[u32]>>,
+    /// The row of each piece in the text of a request, if it differs from the row in that of an item.
+    pub(super) query_mapping: Option<Box<[u32]>>,
+}
+
+impl TableRows {
+    /// The number of pieces that the table has rows for.
+    pub(super) fn piece_count(&self) -> usize {
+        let mapping = self.mapping.as_ref().or(self.query_mapping.as_ref());
+        mapping.map_or(self.scales.len(), |mapping| mapping.len())
+    }
 }
 
 /// A tensor as the header describes it.
@@ -64,8 +74,15 @@ pub(super) fn read(bytes: &[u8]) -> Result<TableRows, TableError> {
     }
     let (bytes, mut scales) = rows.bytes(dimensions)?;
     scales.iter_mut().zip(&weights).for_each(|(scale, weight)| *scale *= weight);
-    let mapping = file.tensor("mapping")?.map(|tensor| mapping(&tensor, count)).transpose()?;
-    Ok(TableRows { dimensions, bytes, scales: to_fixed_point(&scales)?, mapping })
+    let mapping = |name| file.tensor(name)?.map(|tensor| self::mapping(&tensor, count)).transpose();
+    let (mapping, query_mapping) = (mapping("mapping")?, mapping("query_mapping")?);
+    if let (Some(items), Some(queries)) = (&mapping, &query_mapping)
+        && items.len() != queries.len()
+    {
+        let (what, wanted) = ("query_mapping", "as long as `mapping`");
+        return Err(TableError::Shape { what, found: format!("{} rows", queries.len()), wanted });
+    }
+    Ok(TableRows { dimensions, bytes, scales: to_fixed_point(&scales)?, mapping, query_mapping })
 }
 
 /// Scales as integers, so that sums are the same on every machine.
@@ -252,6 +269,28 @@ mod tests {
             [half_to_f64(0x3555), half_to_f64(0x0001)],
             [0.333_251_953_125, 2_f64.powi(-24)]
         );
+    }
+
+    #[test]
+    fn requests_have_rows_of_their_own() {
+        let header = r#"{"embeddings":{"dtype":"I8","shape":[3,1],"data_offsets":[0,3]},
+            "query_mapping":{"dtype":"I32","shape":[2],"data_offsets":[3,11]}}"#;
+        let mut data = vec![1, 2, 3];
+        data.extend([2_i32, 1].iter().flat_map(|n| n.to_le_bytes()));
+        let rows = read(&file(header, &data)).unwrap();
+        assert_eq!((rows.piece_count(), rows.mapping.is_none()), (2, true));
+        assert_eq!(rows.query_mapping.as_deref(), Some(&[2, 1][..]));
+        // A row that is not there, and mappings of different lengths.
+        data.truncate(3);
+        data.extend([3_i32, 1].iter().flat_map(|n| n.to_le_bytes()));
+        assert_eq!(read(&file(header, &data)).err().unwrap().code(), "table.shape");
+        let both = header.replace(
+            "[3,11]}}",
+            r#"[3,11]},"mapping":{"dtype":"I32","shape":[1],"data_offsets":[7,11]}}"#,
+        );
+        data.truncate(3);
+        data.extend([2_i32, 1].iter().flat_map(|n| n.to_le_bytes()));
+        assert_eq!(read(&file(&both, &data)).err().unwrap().code(), "table.shape");
     }
 
     #[test]
