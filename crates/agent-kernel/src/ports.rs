@@ -8,8 +8,9 @@ use weaver_firewall::view::ViewRegistry;
 use weaver_policy::signal::SignalMonitor;
 
 use crate::approval::TimedApprovalResolver;
-use crate::long_work::LongWork;
 use crate::precondition::PreconditionChecker;
+
+pub use crate::long_work::LongWork;
 
 /// The optional ports of a kernel; by default none.
 #[derive(Clone, Default)]

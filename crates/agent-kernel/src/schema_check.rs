@@ -1,6 +1,8 @@
 //! Checks values against the schemas that a tool declares: arguments before a call, results after
 //! it.
 
+mod schema_cost;
+mod schema_reference;
 mod schema_repair;
 
 use std::borrow::Cow;
@@ -14,8 +16,8 @@ use weaver_types::{Capability, JsonRows};
 use crate::error::RegistryError;
 use crate::parameter_list;
 use crate::row_schema::RowSchemas;
-use crate::schema_cost::expanded_nodes;
-use crate::schema_reference::without_names;
+use schema_cost::expanded_nodes;
+use schema_reference::without_names;
 use schema_repair::{compile_usable_part, without_unusable_references};
 
 /// The largest product of the nodes of a value and of its schema that is validated.

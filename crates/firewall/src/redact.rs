@@ -76,6 +76,8 @@ pub const MASK: &str = "[REDACTED]";
 /// Characters that join the parts of an address. Each has one byte, like the line feed that
 /// replaces it.
 const ADDRESS_SEPARATORS: [char; 8] = ['/', '?', '#', '&', '=', ';', ',', '_'];
+/// After how many underscores of an address a value is looked for.
+const MAX_JOINED_PARTS: usize = 8;
 
 /// How many values of each kind were masked.
 pub type Counts = BTreeMap<Arc<str>, u64>;
@@ -233,8 +235,17 @@ impl Redactor {
             !known.iter().any(|known| holds(&known.range))
         };
         let mut found = self.detect(&parts);
+        // A sign that joins parts may also be within a value: `n_ghp_…`.
+        for (sign, _) in text.match_indices('_').take(MAX_JOINED_PARTS) {
+            let start = sign.saturating_add(1);
+            let behind = self.detect(text.get(start..).unwrap_or_default()).into_iter();
+            found.extend(behind.map(|one| Detection {
+                range: one.range.start.saturating_add(start)..one.range.end.saturating_add(start),
+                ..one
+            }));
+        }
         found.retain(is_undetected);
-        found
+        engine::merge_detections(found)
     }
 
     /// Where the values of a text are, with rule ids and kinds.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use jsonschema::ValidationError;
 use serde_json::{Map, Value};
 
-use crate::schema_reference::referenced;
+use super::schema_reference::referenced;
 
 /// The most places of one schema that are left out. A hostile schema costs no more than this many
 /// attempts to compile it.

@@ -273,7 +273,10 @@ fn wrong_answers_are_told_and_nothing_is_written() {
         ("[]", "not a JSON object"),
         (r#"{"posture": "lax"}"#, "not a posture"),
         (r#"{"toolz": {}}"#, "unknown field"),
-        (r#"{"tools": {"good-files.echo": "maybe"}}"#, "none of allow, ask, deny, reads, writes"),
+        (
+            r#"{"tools": {"good-files.echo": "maybe"}}"#,
+            "none of allow, ask, deny, reads, fetches, writes",
+        ),
         (r#"{"tools": {"nobody.echo": "allow"}}"#, "no server lists"),
         (r#"{"tools": {"steps.send": "allow"}}"#, "takes something out"),
     ] {

@@ -198,6 +198,8 @@ fn kind_of_object(bytes: &[u8], value: usize) -> Option<SecretKind> {
     let is_object = byte_at(run, open) == b'{';
     labels.filter(|_| is_object).find_map(|label| {
         let label = label.strip_suffix(b" field").unwrap_or(&label);
+        // A selector of an element: `input#password`.
+        let label = label.rsplit(|b| *b == b'#').next().unwrap_or(label);
         secret_name::kind_of_heading(label)
     })
 }

@@ -132,7 +132,9 @@ pub(super) fn in_next_cell(bytes: &[u8], at: usize) -> Option<AssignedValue> {
     let start = label.iter().take_while(around).count();
     let end = label.len() - label.iter().rev().take_while(around).count();
     let label = label.get(start..end).filter(|label| !label.is_empty())?;
-    if label.contains(&separator) || !secret_name::is_password_heading(label) {
+    // A name of JSON is no cell: `{"selector":"input#password","text":…`.
+    let is_json = label.contains(&b'{') || label.windows(2).any(|two| two == b"\":");
+    if is_json || label.contains(&separator) || !secret_name::is_password_heading(label) {
         return None;
     }
     let run = slice(bytes, at + 1..(at + 1 + MAX_VALUE_BYTES).min(bytes.len()));

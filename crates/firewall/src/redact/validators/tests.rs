@@ -47,8 +47,8 @@ fn placeholders_are_known() {
 fn a_word_for_a_password_is_none() {
     check(
         "not_its_name",
-        &["pw", "pass1", "secret", "passes", "my-password", ""],
-        &["password", "PASS", "Passwd", "senha"],
+        &["pw", "pass1", "secrets", "passes", "my-password", ""],
+        &["password", "PASS", "Passwd", "senha", "secret"],
     );
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::schema_reference::referenced;
+use super::schema_reference::referenced;
 
 /// The largest schema, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
@@ -41,7 +41,7 @@ pub(crate) enum SchemaFault {
 }
 
 /// The number of nodes of a schema with its references expanded. The schema must have no names
-/// ([`without_names`](crate::schema_reference::without_names)).
+/// ([`without_names`](super::schema_reference::without_names)).
 ///
 /// Two bounds are independent. The node count bounds the work per value without recursion.
 /// Recursion is harmless when each level moves to a smaller part of the value along single-visit
