@@ -78,6 +78,8 @@ pub const MASK: &str = "[REDACTED]";
 const ADDRESS_SEPARATORS: [char; 8] = ['/', '?', '#', '&', '=', ';', ',', '_'];
 /// After how many underscores of an address a value is looked for.
 const MAX_JOINED_PARTS: usize = 8;
+/// The longest address in which that is done, in bytes.
+const MAX_ADDRESS_BYTES: usize = 4 * 1024;
 
 /// How many values of each kind were masked.
 pub type Counts = BTreeMap<Arc<str>, u64>;
@@ -235,14 +237,19 @@ impl Redactor {
             !known.iter().any(|known| holds(&known.range))
         };
         let mut found = self.detect(&parts);
-        // A sign that joins parts may also be within a value: `n_ghp_…`.
-        for (sign, _) in text.match_indices('_').take(MAX_JOINED_PARTS) {
-            let start = sign.saturating_add(1);
-            let behind = self.detect(text.get(start..).unwrap_or_default()).into_iter();
-            found.extend(behind.map(|one| Detection {
-                range: one.range.start.saturating_add(start)..one.range.end.saturating_add(start),
-                ..one
-            }));
+        // A sign that joins parts may also be within a value: `n_ghp_…`, `ghp_…_n`.
+        let parts = if text.len() <= MAX_ADDRESS_BYTES { MAX_JOINED_PARTS } else { 0 };
+        let signs = text.match_indices('_').take(parts);
+        for start in signs.map(|(sign, _)| sign.saturating_add(1)).chain([0]) {
+            let behind = text.get(start..).unwrap_or_default();
+            let before_last = behind.rsplit_once('_').map(|(before, _)| before);
+            for part in [Some(behind), before_last].into_iter().flatten() {
+                found.extend(self.detect(part).into_iter().map(|one| Detection {
+                    range: one.range.start.saturating_add(start)
+                        ..one.range.end.saturating_add(start),
+                    ..one
+                }));
+            }
         }
         found.retain(is_undetected);
         engine::merge_detections(found)

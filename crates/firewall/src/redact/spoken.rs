@@ -304,8 +304,7 @@ impl LabelContext<'_> {
             LabelKind::Pair => between.is_pair,
             LabelKind::Account => between.is_pair && between.words == 0,
             LabelKind::Key if self.is_english_key() => {
-                self.is_network && between.words == 0
-                    || is_linked && self.is_network
+                self.is_network && (is_linked || between.words == 0)
                     || between.ends_in_verb && between.words == 1
             }
             LabelKind::Key => is_linked || between.words <= 2,

@@ -150,10 +150,10 @@ mod tests {
             ("user: raj\npassword: mypassword", false),
             ("password: barnacle", false),
         ] {
-            let from = text.find("password: ").unwrap() + "password: ".len();
-            let len = text[from..].find('\n').unwrap_or(text.len() - from);
-            let word = &text[from..from + len];
-            let value = value(from..from + len, true);
+            let (before, after) = text.split_once("password: ").unwrap();
+            let from = before.len() + "password: ".len();
+            let word = after.lines().next().unwrap();
+            let value = value(from..from + word.len(), true);
             assert_eq!(is_word_beside_account(text.as_bytes(), &value, word), is, "{text}");
         }
     }
