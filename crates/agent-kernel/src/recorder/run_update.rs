@@ -34,7 +34,7 @@ pub(crate) struct RunUpdate<'a> {
     pub(crate) starts_run: bool,
     /// The budget that the update must not exceed.
     pub(crate) budget: Option<&'a RunBudget>,
-    /// How many unreviewed writes the run must have: as many as when the call's request was opened.
+    /// How many unreviewed writes the run must have: as many as those who released the call have seen.
     pub(crate) seen_writes: Option<u64>,
 }
 
