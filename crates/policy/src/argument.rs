@@ -84,6 +84,9 @@ pub struct ArgumentPredicate {
     /// condition names, or adds tables, columns and indexes.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub harmless_sql: Option<bool>,
+    /// Whether the text is one SQL statement that only reads.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub reading_sql: Option<bool>,
     /// The text is a host name that matches one of these, or a URL whose host does; `*.` before a
     /// name stands for its subdomains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -138,6 +141,7 @@ impl ArgumentPredicate {
             paths_inside: Vec::new(),
             any_path: Vec::new(),
             harmless_sql: None,
+            reading_sql: None,
             domains: Vec::new(),
             min_length: None,
             max_length: None,
@@ -173,11 +177,15 @@ impl ArgumentPredicate {
         }
     }
 
-    /// What keeps the statement in these arguments from being harmless, as a phrase; `None` if
-    /// nothing does, or if the condition is about something else.
+    /// What keeps the statement in these arguments from being harmless, or from being a read, as a
+    /// phrase; `None` if nothing does, or if the condition is about something else.
     pub(crate) fn statement_obstacle(&self, arguments: &Value) -> Option<String> {
-        self.harmless_sql.filter(|is_harmless| *is_harmless)?;
-        harmless_sql::find_obstacle(self.at.find(arguments)?.as_str()?)
+        let find = match (self.harmless_sql, self.reading_sql) {
+            (_, Some(_)) => harmless_sql::find_obstacle_to_reading,
+            (Some(_), None) => harmless_sql::find_obstacle,
+            (None, None) => return None,
+        };
+        find(self.at.find(arguments)?.as_str()?)
     }
 
     fn value_matches(&self, value: &Value) -> bool {
@@ -196,7 +204,7 @@ impl ArgumentPredicate {
         // A test that is there fails on what is no text.
         let holds =
             |is_absent: bool, test: &dyn Fn(&str) -> bool| is_absent || text.is_some_and(test);
-        let sql = self.harmless_sql;
+        let (harmless, reading) = (self.harmless_sql, self.reading_sql);
         holds(self.prefix.is_empty(), &|text| self.prefix.iter().any(|p| text.starts_with(p)))
             && holds(self.suffix.is_empty(), &|text| self.suffix.iter().any(|s| text.ends_with(s)))
             && holds(self.glob.is_empty(), &|text| self.glob.iter().any(|one| one.matches(text)))
@@ -207,7 +215,8 @@ impl ArgumentPredicate {
                 self.inside.iter().any(|root| path::is_inside(text, root))
             })
             && holds(self.domains.is_empty(), &|text| host::matches_any_domain(text, &self.domains))
-            && holds(sql.is_none(), &|text| sql == Some(harmless_sql::is_harmless(text)))
+            && holds(harmless.is_none(), &|text| harmless == Some(harmless_sql::is_harmless(text)))
+            && holds(reading.is_none(), &|text| reading == Some(harmless_sql::is_reading(text)))
     }
 
     fn paths_match(&self, value: &Value) -> bool {

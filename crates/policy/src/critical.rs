@@ -24,16 +24,19 @@
 //! A sink without a schema has a single critical argument: the whole value.
 
 mod argument_role;
+mod saved_file;
 mod schema_membership;
 mod tool_words;
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
+use weaver_text::split;
 use weaver_types::{JsonPointer, SinkKind};
 
 pub(crate) use argument_role::is_field_name;
 pub use argument_role::{ArgumentRole, argument_role};
+pub use saved_file::saved_files;
 pub(crate) use schema_membership::{PathStep, SchemaMembership, schema_allows, schema_membership};
 pub(crate) use tool_words::{ToolWords, grants_access, lasts};
 
@@ -114,6 +117,31 @@ pub fn is_critical(name: &str, sink: SinkKind) -> bool {
 pub fn names_path(name: &str) -> bool {
     const NAMES: [&str; 7] = ["source", "destination", "target", "dest", "src", "dst", "root"];
     argument_role(name) == ArgumentRole::Path || NAMES.contains(&name)
+}
+
+/// Whether an argument with this name holds a text, or what goes into or is looked for in one.
+///
+/// ```
+/// use weaver_policy::critical::names_content;
+///
+/// assert!(names_content("content") && names_content("new_value") && !names_content("job"));
+/// ```
+#[must_use]
+pub fn names_content(name: &str) -> bool {
+    const CONTENT_WORDS: [&str; 15] = [
+        "old", "new", "search", "replace", "replacement", "regex", "code", "data", "value",
+        "insert", "snippet", "line", "lines", "patch", "diff",
+    ];
+    let is_content = |word: &String| CONTENT_WORDS.contains(&word.as_str());
+    argument_role(name) == ArgumentRole::Text
+        || split::identifier(name).last().is_some_and(is_content)
+}
+
+/// Whether an argument with this name contains a URL by itself: `url`, `calendarUrl`, `event_uris`.
+pub(crate) fn names_url(name: &str) -> bool {
+    const NAMES: [&str; 10] =
+        ["url", "urls", "uri", "uris", "href", "hrefs", "link", "links", "endpoint", "endpoints"];
+    split::identifier(name).last().is_some_and(|last| NAMES.contains(&last.as_str()))
 }
 
 /// Whether only the user's own words can vouch for values that flow into this sink; trusted results

@@ -174,6 +174,16 @@ pub(crate) fn is_local_file(url: &str) -> bool {
     path::local_file_path(url).is_some()
 }
 
+/// Whether a URL has no host: it is an absolute path (RFC 3986, section 4.2), which leads to wherever the
+/// tool leads anyway (`/calendars/anna/`), or it is its own content (RFC 2397, `data:text/plain,a`).
+pub(crate) fn has_no_host(url: &str) -> bool {
+    let is_data =
+        url.split_at_checked(5).is_some_and(|(head, _)| head.eq_ignore_ascii_case("data:"));
+    let is_plain = url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    is_data && is_plain
+        || url.starts_with('/') && !url.contains("//") && is_local_file(&format!("file:{url}"))
+}
+
 /// Whether a text is a host name or an IP address.
 fn is_host(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {

@@ -26,4 +26,7 @@ pub struct MaskedValue {
     pub origins: BTreeSet<String>,
     /// The label that the value had there.
     pub label: Label,
+    /// Whether redaction would not find the value where the call puts it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stays_readable: bool,
 }

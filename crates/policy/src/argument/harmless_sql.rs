@@ -29,18 +29,34 @@ use tokens::Token;
 
 /// Whether a text is one harmless statement.
 pub(super) fn is_harmless(text: &str) -> bool {
-    read(text).is_ok()
+    read(text, StatementReader::statement).is_ok()
+}
+
+/// Whether a text is one statement that only reads.
+pub(super) fn is_reading(text: &str) -> bool {
+    read(text, StatementReader::reading).is_ok()
 }
 
 /// The first thing in a text that keeps it from being a harmless statement, as a phrase; `None` if
 /// it is one.
 pub(super) fn find_obstacle(text: &str) -> Option<String> {
-    read(text).err().map(|obstacle| obstacle.to_string())
+    read(text, StatementReader::statement).err().map(|obstacle| obstacle.to_string())
 }
 
-fn read(text: &str) -> Result<(), Obstacle<'_>> {
+/// The first thing in a text that keeps it from being a statement that only reads, as a phrase;
+/// `None` if it is one.
+pub(super) fn find_obstacle_to_reading(text: &str) -> Option<String> {
+    read(text, StatementReader::reading).err().map(|obstacle| obstacle.to_string())
+}
+
+/// Reads one statement of a form.
+fn read<'t>(
+    text: &'t str,
+    form: impl FnOnce(&mut StatementReader<'t>) -> Option<()>,
+) -> Result<(), Obstacle<'t>> {
     let mut reader = StatementReader::new(text)?;
-    reader.statement().ok_or_else(|| reader.obstacle())
+    let complete = form(&mut reader).and_then(|()| reader.ends());
+    complete.ok_or_else(|| reader.obstacle())
 }
 
 impl<'t> StatementReader<'t> {
@@ -60,7 +76,7 @@ impl<'t> StatementReader<'t> {
         } else {
             self.reading()?;
         }
-        self.ends()
+        Some(())
     }
 
     /// A table that may be changed: none of the database's own.

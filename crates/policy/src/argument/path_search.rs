@@ -2,11 +2,10 @@
 //! pattern.
 
 use serde_json::Value;
-use weaver_text::split;
 use weaver_types::JsonPointer;
 
 use super::path;
-use crate::critical::{ArgumentRole, argument_role, names_path};
+use crate::critical::{ArgumentRole, argument_role, names_content, names_path};
 use crate::pattern::{FoldedText, Pattern};
 
 /// How deeply a value is searched. Anything deeper counts as a path outside of every folder, so
@@ -15,13 +14,14 @@ const MAX_DEPTH: usize = 16;
 
 /// Whether the value contains a path.
 pub(super) fn holds_paths(at: &JsonPointer, value: &Value) -> bool {
-    !all_paths_satisfy(&field_name(at), value, &|_| false, 0)
+    !all_paths_satisfy(&field_name(at), value, &PathTest { is_path, holds: &|_| false }, 0)
 }
 
 /// Whether the value contains a path, and all of its paths are inside these folders.
 pub(super) fn all_paths_inside(at: &JsonPointer, value: &Value, folders: &[String]) -> bool {
     let inside = |text: &str| folders.iter().any(|folder| path::is_inside(text, folder));
-    holds_paths(at, value) && all_paths_satisfy(&field_name(at), value, &inside, 0)
+    let test = PathTest { is_path, holds: &inside };
+    holds_paths(at, value) && all_paths_satisfy(&field_name(at), value, &test, 0)
 }
 
 /// Whether a path in the value matches one of these patterns, as it is written or as programs
@@ -34,7 +34,8 @@ pub(super) fn any_path_matches(at: &JsonPointer, value: &Value, patterns: &[Patt
         let readings = [text, &resolved, relative.as_deref().unwrap_or(text)].map(FoldedText::of);
         !patterns.iter().any(|one| readings.iter().any(|reading| one.matches_any_case(reading)))
     };
-    !all_paths_satisfy(&field_name(at), value, &fits_none, 0)
+    let test = PathTest { is_path: may_be_path, holds: &fits_none };
+    !all_paths_satisfy(&field_name(at), value, &test, 0)
 }
 
 /// The name of the field at a pointer. An item has the name of its list.
@@ -43,27 +44,28 @@ fn field_name(at: &JsonPointer) -> String {
     JsonPointer::unescape_step(name.unwrap_or_default())
 }
 
-/// Whether every path in the value satisfies the predicate. `name` is the name of the value's
+/// What counts as a path, by the name of its field and its text, and what has to hold for it.
+struct PathTest<'a> {
+    is_path: fn(&str, &str) -> bool,
+    holds: &'a dyn Fn(&str) -> bool,
+}
+
+/// Whether every path in the value passes the test. `name` is the name of the value's
 /// field.
-fn all_paths_satisfy(
-    name: &str,
-    value: &Value,
-    predicate: &dyn Fn(&str) -> bool,
-    depth: usize,
-) -> bool {
+fn all_paths_satisfy(name: &str, value: &Value, test: &PathTest<'_>, depth: usize) -> bool {
     match value {
-        Value::String(text) => !is_path(name, text) || predicate(text),
+        Value::String(text) => !(test.is_path)(name, text) || (test.holds)(text),
         Value::Array(items) => {
             depth < MAX_DEPTH
-                && items.iter().all(|item| all_paths_satisfy(name, item, predicate, depth + 1))
+                && items.iter().all(|item| all_paths_satisfy(name, item, test, depth + 1))
         }
         Value::Object(members) => {
             let mut members = members.iter();
             // A member name may be a path itself, as in a map from files to their contents.
             depth < MAX_DEPTH
                 && members.all(|(name, value)| {
-                    (!looks_like_path(name) || predicate(name))
-                        && all_paths_satisfy(name, value, predicate, depth + 1)
+                    (!looks_like_path(name) || (test.holds)(name))
+                        && all_paths_satisfy(name, value, test, depth + 1)
                 })
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
@@ -71,18 +73,17 @@ fn all_paths_satisfy(
 }
 
 fn is_path(name: &str, text: &str) -> bool {
-    names_path(name) || !names_content(name) && looks_like_path(text)
+    // `output` is also the name of a format.
+    let is_output = || {
+        ["output", "out"].contains(&name) && (text.contains(['/', '\\']) || text.starts_with('.'))
+    };
+    names_path(name) || !names_content(name) && (looks_like_path(text) || is_output())
 }
 
-/// Whether a field with this name holds a text, or what goes into or is looked for in one.
-fn names_content(name: &str) -> bool {
-    const CONTENT_WORDS: [&str; 15] = [
-        "old", "new", "search", "replace", "replacement", "regex", "code", "data", "value",
-        "insert", "snippet", "line", "lines", "patch", "diff",
-    ];
-    let is_content = |word: &String| CONTENT_WORDS.contains(&word.as_str());
-    argument_role(name) == ArgumentRole::Text
-        || split::identifier(name).last().is_some_and(is_content)
+/// Like [`is_path`], and for a content that is nothing but a path: `new` of a tool that renames.
+fn may_be_path(name: &str, text: &str) -> bool {
+    let is_alone = || looks_like_path(text) && !text.trim().contains(char::is_whitespace);
+    is_path(name, text) || argument_role(name) != ArgumentRole::Text && is_alone()
 }
 
 /// Whether a text looks like a path: it starts at the root, in the home, current or parent folder, on

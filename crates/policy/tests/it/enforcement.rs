@@ -88,6 +88,7 @@ fn a_masked_value_goes_nowhere_that_the_firewall_does_not_let_it_go() {
         family: ValueFamily::Secret,
         label: Label::new(Confidentiality::Restricted, Integrity::Trusted),
         origins: ["files".to_owned()].into(),
+        stays_readable: false,
     }];
     let set = observing(ALLOW_ALL);
     let decision = set.decide(&weaver_policy::PolicyQuery {

@@ -113,7 +113,8 @@ fn a_tainted_run_sends_to_a_receiver_that_somebody_vouches_for_and_to_no_other()
 fn tainted(effects: Effects, sink: SinkKind, arguments: Value) -> Verdict {
     let mut draft = draft("web.fetch", effects);
     draft.sink = Some(sink);
-    draft.critical_arguments = ["/url", "/urls"].map(|at| JsonPointer::parse(at).unwrap()).into();
+    let critical = ["/url", "/urls", "/calendarUrl", "/event_uri", "/href", "/recipient"];
+    draft.critical_arguments = critical.map(|at| JsonPointer::parse(at).unwrap()).into();
     let mut case = Case::new(draft.build().unwrap(), &[]);
     case.label = label(Confidentiality::Internal, Integrity::Untrusted);
     case.arguments = Some(arguments);
@@ -206,6 +207,43 @@ fn a_file_url_of_this_machine_is_no_host_for_a_read() {
     }
     // What writes, pays or gives access is asked about as before.
     let url = || json!({ "url": "file:///data/b.docx" });
+    for (effects, sink) in
+        [(Effects::WRITE_LOCAL, SinkKind::ExternalSend), (Effects::READ_OPEN, SinkKind::Credential)]
+    {
+        assert_eq!(tainted(effects, sink, url()), Verdict::Hold, "{effects:?} {sink:?}");
+    }
+}
+
+#[test]
+fn a_path_without_a_host_leads_a_read_nowhere_else() {
+    let read = |name: &str, value: &str| {
+        tainted(Effects::READ_OPEN, SinkKind::ExternalSend, json!({ name: value }))
+    };
+    for path in
+        ["/anna/work/", "data:text/plain,a", "/caldav/v2/anna%40mail.example/events", "/a/b.ics"]
+    {
+        for name in ["url", "calendarUrl", "event_uri", "href"] {
+            assert_eq!(read(name, path), Verdict::Allow, "{name} {path}");
+        }
+        assert_eq!(read("recipient", path), Verdict::Hold, "{path}");
+    }
+    for other in [
+        "//evil.example/a",
+        "/\\evil.example/a",
+        "/%5Cevil.example",
+        "/a/../../b",
+        "evil.example/a",
+        "data:\\evil.example",
+        "/proxy/https://evil.example/",
+        "/a?to=https://evil.example",
+        "/a b",
+        "/a\t",
+        "/data/sk_live",
+        "/",
+    ] {
+        assert_eq!(read("url", other), Verdict::Hold, "{other}");
+    }
+    let url = || json!({ "url": "/anna/work/" });
     for (effects, sink) in
         [(Effects::WRITE_LOCAL, SinkKind::ExternalSend), (Effects::READ_OPEN, SinkKind::Credential)]
     {

@@ -199,6 +199,7 @@ fn a_mask_at_that_place_of_that_kind_says_itself_where_it_may_go() {
         family: ValueFamily::Personal,
         origins: ["mail".to_owned()].into(),
         label: Label::new(Confidentiality::Restricted, Integrity::Trusted),
+        stays_readable: false,
     };
     let carried = "the bank account in `/body` is not found in the user's words";
     let body = || json!({ "to": "bob@corp.example", "body": "my 4111" });
@@ -232,6 +233,7 @@ fn a_mask_exempts_the_value_that_it_stands_for_and_no_other_of_its_kind() {
             family: ValueFamily::Personal,
             origins: ["mail".to_owned()].into(),
             label: Label::new(Confidentiality::Restricted, Integrity::Trusted),
+            stays_readable: false,
         };
         let send = Send { masked: vec![masked], ..Send::new(&["/to"]) };
         let body = json!({ "to": "bob@corp.example", "body": "my 4111" });
@@ -554,6 +556,7 @@ fn what_lies_behind_a_mask_counts_only_where_it_may_not_go() {
         family: ValueFamily::Personal,
         origins: ["mail".to_owned()].into(),
         label: Label::new(Confidentiality::Restricted, Integrity::Trusted),
+        stays_readable: false,
     }];
     let reasons = |origin| {
         let query = PolicyQuery { masked: &masked, origin: Some(origin), ..case.query() };

@@ -288,6 +288,7 @@ impl<'a> Resolver<'a> {
             family: entry.family,
             origins: entry.origins.clone(),
             label: entry.label.clone(),
+            stays_readable: false,
         };
         self.found.insert(&entry.mask, one);
     }

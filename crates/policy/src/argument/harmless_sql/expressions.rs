@@ -8,6 +8,11 @@ use super::tokens::Token;
 /// Words that compare a text with a pattern.
 const PATTERNS: [&str; 7] = ["in", "like", "ilike", "between", "glob", "regexp", "rlike"];
 
+/// Marks between two operands that compute: with numbers, texts, members of JSON, bits, arrays and
+/// searched texts.
+const OPERATORS: [&str; 17] =
+    ["+", "-", "*", "/", "%", "||", "->", "->>", "&", "|", "^", "<<", ">>", "@>", "<@", "&&", "@@"];
+
 impl<'t> StatementReader<'t> {
     /// An expression or a condition. Precedence is of no interest here.
     pub(super) fn expression(&mut self) -> Option<()> {
@@ -36,7 +41,7 @@ impl<'t> StatementReader<'t> {
             return is_match;
         }
         self.takes_comparison()
-            || ["+", "-", "*", "/", "%", "||", "->", "->>"].iter().any(|one| self.takes_symbol(one))
+            || OPERATORS.iter().any(|one| self.takes_symbol(one))
             || self.takes_any(&["and", "or"])
             || self.takes_pattern()
     }
@@ -58,6 +63,8 @@ impl<'t> StatementReader<'t> {
         loop {
             if self.takes_symbol("::") {
                 self.simple_type()?;
+            } else if self.takes_symbol("[") {
+                self.subscript()?;
             } else if self.is_keyword(0, &["at"]) && self.is_keyword(1, &["time"]) {
                 self.keywords(&["at", "time", "zone"])?;
                 self.bare_operand()?;
@@ -94,7 +101,18 @@ impl<'t> StatementReader<'t> {
                 return self.nested(|reader| reader.call(name));
             }
         }
+        // A variable: `@@version`.
+        if self.takes_symbol("@@") || self.takes_symbol("@") {
+            return self.takes_name().map(drop);
+        }
+        // A list, or a name in brackets.
+        if self.takes_symbol("[") {
+            return self.subscript();
+        }
         let name = self.takes_name()?;
+        if name.eq_ignore_ascii_case("array") && self.takes_symbol("[") {
+            return self.subscript();
+        }
         if self.takes_symbol(".") {
             return self.rest_of_name();
         }
@@ -103,6 +121,15 @@ impl<'t> StatementReader<'t> {
         }
         if self.is_symbol(0, "(") {
             return self.nested(|reader| reader.call(name));
+        }
+        Some(())
+    }
+
+    /// The rest of `array[1, 2]`, `a[1]`, `a[1:2]` or `a[]`, behind the bracket.
+    fn subscript(&mut self) -> Option<()> {
+        while !self.takes_symbol("]") {
+            self.expression()?;
+            self.takes_symbol(",");
         }
         Some(())
     }

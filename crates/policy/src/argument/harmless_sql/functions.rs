@@ -8,6 +8,11 @@ pub(super) const FUNCTIONS: &[&str] = &[
      quantile_cont quantile_disc approx_count_distinct approx_quantile any_value arg_max arg_min \
      max_by min_by first last bool_and bool_or every bit_and bit_or list array_agg group_concat \
      string_agg listagg histogram grouping rollup cube",
+    // Arrays and searched texts.
+    "array_append array_cat array_dims array_lower array_ndims array_positions array_prepend \
+     array_remove array_replace array_upper regexp_split_to_array to_tsvector to_tsquery \
+     plainto_tsquery phraseto_tsquery websearch_to_tsquery ts_rank ts_rank_cd ts_headline \
+     similarity word_similarity unaccent",
     // Over windows.
     "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value \
      nth_value",
@@ -41,11 +46,15 @@ pub(super) const FUNCTIONS: &[&str] = &[
      jsonb_extract_path jsonb_extract_path_text jsonb_array_length jsonb_typeof json_each \
      jsonb_each json_each_text jsonb_each_text json_array_elements jsonb_array_elements \
      json_array_elements_text jsonb_array_elements_text json_object_keys jsonb_object_keys \
-     row_to_json to_json to_jsonb array_length array_to_string array_position cardinality \
+     jsonb_path_exists jsonb_path_query jsonb_path_query_array jsonb_path_query_first \
+     jsonb_pretty jsonb_set jsonb_strip_nulls json_strip_nulls row_to_json to_json to_jsonb array_length array_to_string array_position cardinality \
      list_contains array_contains list_value list_aggregate list_sort list_distinct unnest \
      generate_series range",
     // Of the database itself.
     "gen_random_uuid uuid version sqlite_version database current_database current_schema \
+     current_user session_user user schema connection_id found_rows row_count \
+     format_type to_regclass pg_get_constraintdef pg_get_expr pg_get_indexdef pg_get_viewdef \
+     pg_get_functiondef pg_get_serial_sequence pg_get_userbyid pg_table_is_visible \
      changes last_insert_rowid last_insert_id pg_size_pretty pg_relation_size \
      pg_total_relation_size pg_table_size pg_indexes_size pg_database_size obj_description \
      col_description",

@@ -1,4 +1,4 @@
-use super::{find_obstacle, is_harmless};
+use super::{find_obstacle, find_obstacle_to_reading, is_harmless, is_reading};
 
 #[test]
 fn what_models_write_all_day_is_harmless() {
@@ -93,6 +93,9 @@ fn reads_of_every_ordinary_form_are_harmless() {
         "create temp table if not exists x as with y as (select 1) select * from y",
         "insert into t (id) values (1) on conflict (id) do nothing",
         "update t set at = now() where t.id = 5 and day < date '2026-01-01'",
+        "select a from t where b @> '{\"x\": 1}' and c && array['x', 'y'] and flags & 4 = 4",
+        "select tags[1], x.list[2][3], array[1, 2]::int[] from t where 'a' = any(array['a', 'b'])",
+        "select @@version, @x, to_tsvector(a) @@ to_tsquery('b'), 1 << 2 from t where a <@ b",
     ] {
         assert_eq!(find_obstacle(text), None, "{text}");
         assert!(is_harmless(text), "{text}");
@@ -111,7 +114,7 @@ fn what_was_not_understood_is_named() {
         ("select 1; select 2", "a second statement"),
         ("update t set a = 1 where b = 2 -- one", "a comment"),
         ("select 1 /* one */", "a comment"),
-        ("select a from t where b @> c", "a mark that only some databases know"),
+        ("select a from t where b #> c", "a mark that only some databases know"),
         ("pragma journal_size_limit = 5", "the pragma `journal_size_limit`"),
         ("select * from t where", "its end, where something is missing"),
         ("copy t to 'a.csv'", "`copy`"),
@@ -217,6 +220,7 @@ fn what_loses_rows_reaches_further_or_is_not_understood_is_not() {
         "-- x\ndelete from t",
         "-- x\rdelete from t\nselect 1",
         "select 1 -- x\u{2028}; drop table t",
+        "select 1 -- ;drop table t\n",
         "select 1 --x",
         "select 1 /*! into outfile 'x' */",
         "update t set a = 1 -- all\nwhere b = 2",
@@ -262,10 +266,40 @@ fn what_loses_rows_reaches_further_or_is_not_understood_is_not() {
         "call f()",
         "insert into t values (1) on conflict (id) do update set a = 1",
         "update t set a = 1 where b = date x",
+        "select array['x] ; drop table t; --'] from t",
+        "select [a', 'b] from t",
+        "select a[1 -- ]\n] from t",
+        "select a[b[1]] from t",
+        "select a] from t",
+        "select [a from t",
+        "update t set a = b[1] where c = 2",
+        "select @a := 5",
         "BEGIN; INSERT INTO orders(customer_id) VALUES (1); COMMIT;",
     ] {
         assert!(!is_harmless(text), "{text}");
     }
     let deep = |levels| format!("select {}1{}", "(".repeat(levels), ")".repeat(levels));
     assert!(is_harmless(&deep(10)) && !is_harmless(&deep(100_000)));
+}
+
+#[test]
+fn a_read_changes_nothing() {
+    for text in
+        ["select 1", "with a as (select 1) select * from a;", "explain select 1", "show tables"]
+    {
+        assert!(is_reading(text), "{text}");
+    }
+    for (text, obstacle) in [
+        ("insert into t values (1)", "`insert`"),
+        ("update t set a = 1 where b = 2", "`update`"),
+        ("create table t as select 1", "`create`"),
+        ("alter table t add column a int", "`alter`"),
+        ("COMMIT; drop table t", "`COMMIT`"),
+        ("select 1; drop table t", "a second statement"),
+        ("select a into t from b", "`into`"),
+        ("with a as (delete from t returning 1) select * from a", "`delete`"),
+    ] {
+        assert!(!is_reading(text), "{text}");
+        assert_eq!(find_obstacle_to_reading(text).as_deref(), Some(obstacle), "{text}");
+    }
 }

@@ -31,7 +31,7 @@ const NUMBER: Ambiguity = "a number that goes on as a word";
 /// texts with a prefix, and marks that only some databases know.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Ambiguity> {
     let mut rest = text.char_indices().peekable();
-    let mut found = Vec::new();
+    let (mut found, mut in_brackets) = (Vec::new(), false);
     while let Some((start, first)) = rest.next() {
         let token = match first {
             ' ' | '\t' | '\n' | '\r' => continue,
@@ -54,7 +54,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Ambiguity> {
             '-' if next_is(&mut rest, '-') => {
                 // If somebody joins the lines, a comment swallows the rest: `where`, of a change.
                 let is_read = found.first().is_none_or(|first| is_read_start(*first));
-                if !is_read || !skips_line_comment(&mut rest) {
+                if in_brackets || !is_read || !skips_line_comment(&mut rest) {
                     return Err(COMMENT);
                 }
                 continue;
@@ -65,18 +65,34 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Ambiguity> {
                 take_while(text, &mut rest, |c| c == '>');
                 Token::Symbol(since(text, &mut rest, start).ok_or(MARK)?)
             }
-            '<' | '>' | '!' | '=' | '|' => {
-                take_while(text, &mut rest, |c| matches!(c, '<' | '>' | '=' | '|'));
+            '<' | '>' | '!' | '=' | '|' | '@' | '&' => {
+                take_while(text, &mut rest, |c| matches!(c, '<' | '>' | '=' | '|' | '@' | '&'));
                 Token::Symbol(since(text, &mut rest, start).ok_or(MARK)?)
             }
-            '(' | ')' | ',' | '.' | ';' | '*' | '+' | '-' | '/' | '%' | '~' => {
+            '[' | ']' => {
+                // Of an array, or around a name: what both end with must be the same bracket.
+                let opens = first == '[';
+                let is_read = found.first().is_some_and(|first| is_read_start(*first));
+                if opens == in_brackets || !is_read {
+                    return Err(MARK);
+                }
+                in_brackets = opens;
+                Token::Symbol(since(text, &mut rest, start).ok_or(MARK)?)
+            }
+            '(' | ')' | ',' | '.' | ';' | '*' | '+' | '-' | '/' | '%' | '~' | '^' => {
                 Token::Symbol(since(text, &mut rest, start).ok_or(MARK)?)
             }
             _ => return Err(MARK),
         };
+        if let Token::Text(text) | Token::Quoted(text) = token
+            && in_brackets
+            && text.contains(']')
+        {
+            return Err(MARK);
+        }
         found.push(token);
     }
-    Ok(found)
+    if in_brackets { Err(MARK) } else { Ok(found) }
 }
 
 /// Whether a statement that begins with this token only reads, if it is harmless at all.
@@ -98,7 +114,8 @@ fn skips_line_comment(rest: &mut Rest<'_>) -> bool {
             None | Some((_, '\n')) => return true,
             Some((_, '\t')) => {}
             Some((_, '\r')) if next_is(rest, '\n') => {}
-            Some((_, '\u{2028}' | '\u{2029}')) => return false,
+            // A server that splits a text at `;` would run the rest.
+            Some((_, ';' | '\u{2028}' | '\u{2029}')) => return false,
             Some((_, c)) if c.is_control() => return false,
             Some(_) => {}
         }

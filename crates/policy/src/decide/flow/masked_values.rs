@@ -18,7 +18,7 @@ pub(super) fn check(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     }
     let blocked: Vec<&MaskedValue> =
         query.masked.iter().filter(|one| !may_receive(query, one)).collect();
-    let Some(first) = blocked.first() else { return };
+    let Some(first) = blocked.first() else { return check_readable(query, out) };
     let descriptions: Vec<String> = blocked
         .iter()
         .take(MAX_NAMED_MASKS)
@@ -51,6 +51,25 @@ pub(super) fn check(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
         first.kind.replace('_', " "),
     );
     out.push(flow_hold(ReasonCode::MaskedValueFlow, &detail));
+}
+
+/// Holds a call that would write a secret where nobody could tell later that it is one: the next run
+/// would be shown it.
+fn check_readable(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
+    let spec = query.capability.spec();
+    let stays_readable =
+        |one: &&MaskedValue| one.stays_readable && !spec.accepts_masked.contains(&one.kind);
+    let Some(first) = query.masked.iter().find(stays_readable) else { return };
+    if spec.effects.writes() {
+        let detail = format!(
+            "`{}` at `{}` would be readable where `{}` puts it, since nothing beside it says what it \
+             is; write it as the value of a name such as `password`",
+            first.mask,
+            first.place,
+            query.capability.id()
+        );
+        out.push(flow_hold(ReasonCode::MaskedValueFlow, &detail));
+    }
 }
 
 /// Whether this call may receive the value behind a mask.
@@ -127,6 +146,7 @@ mod tests {
             family: ValueFamily::of(kind),
             origins: BTreeSet::from(["mcp:crm".to_owned()]),
             label: Label::clean(),
+            stays_readable: false,
         };
         let asked = |origin, kind| {
             let query = PolicyQuery {
@@ -213,6 +233,7 @@ mod tests {
                     family: ValueFamily::of(kind),
                     origins: origins.iter().map(|one| (*one).to_owned()).collect(),
                     label: Label::clean(),
+                    stays_readable: false,
                 })
                 .collect();
             let query =

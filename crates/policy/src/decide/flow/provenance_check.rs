@@ -217,7 +217,7 @@ impl<'a> ProvenanceCheck<'a> {
             Ok(pointer) => self.origins.origin(&pointer, value),
             Err(_) => None,
         };
-        if !self.is_sufficient(found) && !self.goes_to_trusted_destination(value) {
+        if !self.is_sufficient(found) && !self.goes_to_trusted_destination(value, name) {
             if self.is_lone_item(value, name) {
                 return Ok(());
             }
@@ -234,14 +234,15 @@ impl<'a> ProvenanceCheck<'a> {
         Ok(())
     }
 
-    /// Whether a value is a URL at a trusted destination, or of a file of this machine, which goes to
-    /// no host, and contains no sensitive value.
-    fn goes_to_trusted_destination(&self, value: &Value) -> bool {
+    /// Whether a value is a URL at a trusted destination and contains no sensitive value. So is one
+    /// that goes to no host: that of a file of this machine, and in an argument for URLs a path and a `data:` URL.
+    fn goes_to_trusted_destination(&self, value: &Value, name: &str) -> bool {
         let (Some(url), Some(destinations)) = (value.as_str(), self.destinations) else {
             return false;
         };
-        let is_trusted =
-            destination::is_local_file(url) || destinations.iter().any(|one| one.covers(url));
+        let is_trusted = destination::is_local_file(url)
+            || critical::names_url(name) && destination::has_no_host(url)
+            || destinations.iter().any(|one| one.covers(url));
         is_trusted && self.origins.carried(url).is_empty()
     }
 
