@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 use weaver_types::Tenant;
-use weaver_types::ledger::{LedgerError, Namespace, Record, RecordKey, StoredEvent, TreeHead};
+use weaver_types::ledger::{
+    Batch, CommitTicket, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent, TreeHead,
+};
 
 use super::source::SnapshotSource;
 use super::statement::enable_stable_query_plans;
@@ -141,6 +143,41 @@ impl Reader {
         limit: usize,
     ) -> Result<Vec<(String, Record)>, LedgerError> {
         self.snapshots.with(|db| rows::list(db, tenant, namespace, after, limit))
+    }
+}
+
+/// For code that takes any ledger and only reads: every batch is refused.
+impl Ledger for Reader {
+    fn submit(&self, _batch: Arc<Batch>) -> CommitTicket {
+        let reason = "it is open for reading only".to_owned();
+        CommitTicket::ready(Err(LedgerError::Malformed(reason)))
+    }
+
+    fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
+        self.record(key)
+    }
+
+    fn list(
+        &self,
+        tenant: &Tenant,
+        namespace: Namespace,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Record)>, LedgerError> {
+        self.records(tenant, namespace, after, limit)
+    }
+
+    fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
+        Self::events(self, from, limit)
+    }
+
+    fn head(&self) -> Result<TreeHead, LedgerError> {
+        Self::head(self)
+    }
+
+    /// The committed head: what of it is synced, its writer alone knows.
+    fn synced_head(&self) -> Result<TreeHead, LedgerError> {
+        Self::head(self)
     }
 }
 

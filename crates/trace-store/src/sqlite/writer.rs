@@ -11,6 +11,7 @@ mod checkpoint;
 mod lead;
 mod outage;
 mod thread;
+mod transaction;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,21 +22,15 @@ use weaver_types::Timestamp;
 use weaver_types::ledger::{CommitCompleter, CommitReceipt, Durability, LedgerError, TreeHead};
 
 use super::answers::{CommitAnswers, CommitThread};
-use super::error_mapping::{as_fatal, closing_error, from_sql, is_transient};
+use super::error_mapping::{as_fatal, closing_error, from_sql};
 use super::foreign_write::ForeignWriteCheck;
 use super::integrity_sums::IntegritySums;
 use super::orphaned_blobs::OrphanedBlobs;
-use super::pruning::TransactionView;
-use super::queue::{BlobChange, Queue, WriteRequest};
-use super::rows::RecordCache;
+use super::queue::{Queue, WriteRequest};
 use super::statement::run;
 use super::watch::FileWatch;
-use super::{events, rows, schema, tiles};
-use crate::limits::SWEEP_PER_COMMIT;
 use crate::log::LogTip;
 use crate::merkle::tile::PartialTiles;
-use crate::plan::plan;
-use crate::prune;
 
 /// Estimated bytes in the write-ahead log at which a checkpoint is made when the writer is idle,
 /// and at which it is made immediately. A short log is overwritten again and again, so a sync need
@@ -43,8 +38,6 @@ use crate::prune;
 /// happen less often than once in a hundred calls; a call writes about 40 KiB.
 const IDLE_CHECKPOINT_BYTES: usize = 1024 * 1024;
 const FORCED_CHECKPOINT_BYTES: usize = 16 * 1024 * 1024;
-/// Bytes that a commit writes besides its content: the pages of the head and of partial tiles.
-const COMMIT_OVERHEAD: usize = 4 * 4096;
 
 /// The writer: takes waiting batches, commits them as a group, and answers them.
 pub(super) struct Writer {
@@ -239,98 +232,6 @@ impl Writer {
         });
         self.answers.deliver(answers.collect(), thread);
         done.map(drop)
-    }
-
-    /// Applies a group in one transaction. Each batch is decided before any of it is written, so a
-    /// refused one leaves nothing behind and needs no savepoint. False when all were refused.
-    fn apply_group(
-        &mut self,
-        group: Vec<WriteRequest>,
-        level: Durability,
-        applied: &mut Vec<AppliedBatch>,
-    ) -> Result<bool, LedgerError> {
-        let (mut written, before) = (0, self.tip.frontier.size());
-        let mut failed = self.begin(level).err();
-        for work in group {
-            let WriteRequest { mut prepared, blob, completer } = work;
-            let result = match &failed {
-                Some(error) => Err(error.clone()),
-                None => self.apply(&mut prepared, blob, level),
-            };
-            match &result {
-                Ok(_) => {
-                    self.bytes_since_checkpoint =
-                        self.bytes_since_checkpoint.saturating_add(prepared.bytes)
-                }
-                Err(error) if error.is_refusal() && !is_transient(error) => {}
-                Err(error) => failed = Some(as_fatal(error)),
-            }
-            written += usize::from(result.is_ok()) * (1 + prepared.batch.puts().count());
-            applied.push(AppliedBatch { completer, result });
-        }
-        match failed {
-            Some(error) => Err(error),
-            None if written == 0 => self.sql("ROLLBACK").map(|()| false),
-            None => self.finish_transaction(written, before, level).map(|()| true),
-        }
-        .map_err(|error| as_fatal(&error))
-    }
-
-    /// Begins a transaction, and checks that no other program has written since the last one.
-    fn begin(&mut self, level: Durability) -> Result<(), LedgerError> {
-        if std::mem::take(&mut self.has_open_transaction) {
-            return Ok(());
-        }
-        self.set_level(level)?;
-        self.sql("BEGIN IMMEDIATE")?;
-        self.foreign_writes.check(&self.db, &self.tip, &self.sums)
-    }
-
-    /// Deletes expired records, writes the head, and commits. SQLite syncs nothing when a
-    /// transaction changes no page, so a barrier dirties one; its sync covers everything before it.
-    fn finish_transaction(
-        &mut self,
-        written: usize,
-        before: u64,
-        level: Durability,
-    ) -> Result<(), LedgerError> {
-        let is_empty = self.tip.frontier.size() == before;
-        let barrier = level == Durability::Disk && self.unsynced && is_empty;
-        let limit = SWEEP_PER_COMMIT + written * 2;
-        rows::sweep(&self.db, self.tip.latest_time, limit, &mut self.sums)?;
-        tiles::save(&self.db, &self.tiles.take_changed())?;
-        schema::save_head(&self.db, &self.tip, before, &self.sums)?;
-        if barrier {
-            schema::dirty_a_page(&self.db)?;
-        }
-        self.bytes_since_checkpoint = self.bytes_since_checkpoint.saturating_add(COMMIT_OVERHEAD);
-        self.sql("COMMIT")
-    }
-
-    fn apply(
-        &mut self,
-        prepared: &mut crate::prepare::PreparedBatch,
-        blob: Option<BlobChange>,
-        level: Durability,
-    ) -> Result<(Option<u64>, Timestamp), LedgerError> {
-        let db = &self.db;
-        let first = self.tip.frontier.size();
-        let now = prune::time_after(self.tip.latest_time, &prepared.batch);
-        let mut seen = RecordCache::new(db);
-        let writes = plan(&prepared.batch, &mut seen)?;
-        prune::check(prepared, first, now, &mut TransactionView::new(db))?;
-        let (tip, tiles, sums) = (&mut self.tip, &mut self.tiles, &mut self.sums);
-        events::append(db, tip, tiles, sums, prepared.events(), level)?;
-        rows::write(db, &writes, &seen, &mut self.sums)?;
-        self.orphans.note_references(db, &prepared.batch)?;
-        if !prepared.prune.is_empty() {
-            prepared.bytes = prepared.bytes.saturating_add(events::prune(db, &prepared.prune)?);
-            self.erasing.store(true, Ordering::Release);
-        }
-        if let Some(change) = blob {
-            self.orphans.change(db, change, &mut self.sums)?;
-        }
-        Ok(((self.tip.frontier.size() > first).then_some(first), self.tip.latest_time))
     }
 
     /// Sets how durable the next commit is. SQLite accepts this only outside a transaction and
