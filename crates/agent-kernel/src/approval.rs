@@ -26,6 +26,6 @@ pub(crate) use open_request::OpeningCall;
 pub use resolver::{
     ApprovalAnswer, ApprovalResolver, ApprovalResolverError, TimedApprovalResolver,
 };
-pub(crate) use session_moves::moves_session;
+pub(crate) use session_moves::{moves_session, saves_result};
 pub(crate) use standing_release::ReleaseEffect;
 pub use stored_approvals::{EndedApproval, OpenApproval, StoredApproval, read_standing_approval};

@@ -15,6 +15,7 @@ mod pending_grants;
 mod preconditions;
 mod prepare_arguments;
 mod rate_counters;
+mod readable_secrets;
 mod reevaluate;
 mod resolve;
 pub(crate) mod resume;

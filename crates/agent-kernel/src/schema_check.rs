@@ -4,11 +4,11 @@
 mod schema_cost;
 mod schema_reference;
 mod schema_repair;
+mod violation_text;
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 use weaver_types::{Capability, JsonRows};
@@ -137,7 +137,8 @@ impl SchemaCheck {
         self.schema().is_some()
     }
 
-    /// The first violation, as JSON pointer and message; it contains field names, but never values.
+    /// The violations, each as JSON pointer and message, which contains field names, but never values.
+    /// Of a large value, only the first.
     /// `subject` is the name of the value itself.
     pub(crate) fn violation(&self, value: &Value, subject: &str) -> Option<String> {
         let CompiledSchema { validator, expanded_nodes: weight, parameters, .. } =
@@ -148,21 +149,16 @@ impl SchemaCheck {
         if count_nodes(value).saturating_mul(*weight) > MAX_VALIDATION_COST {
             return Some(format!("{subject}: too many values for so large a schema"));
         }
-        let error = validator.validate(value).err()?;
-        let path = error.instance_path().to_string();
-        let subject_or_path =
-            if path.is_empty() { subject.to_owned() } else { format!("`{path}`") };
-        let problem = match error.kind() {
-            ValidationErrorKind::Enum { options } => choices_text(options),
-            _ => error.masked().to_string().chars().take(160).collect(),
-        };
+        let finds_all = count_nodes(value) <= MAX_SEARCHED_NODES;
+        let (problems, is_whole) =
+            violation_text::violations_text(validator, value, subject, finds_all)?;
         // A parameter is missing or unknown: the list of all parameters helps the model to correct
         // it.
-        let parameters_text = parameters.as_ref().filter(|_| path.is_empty());
+        let parameters_text = parameters.as_ref().filter(|_| is_whole);
         let parameters_text = parameters_text
             .map(|parameters_text| format!("; the parameters are {parameters_text}"))
             .unwrap_or_default();
-        Some(format!("{subject_or_path}: {problem}{parameters_text}"))
+        Some(format!("{problems}{parameters_text}"))
     }
 
     /// The first violation in rows. If the schema constrains the list only item by item, the rows
@@ -193,26 +189,8 @@ impl SchemaCheck {
 
 /// The most parameters that a message names.
 const MAX_PARAMETERS: usize = 20;
-/// The longest list of choices in a message, in characters.
-const MAX_CHOICES_CHARS: usize = 600;
-
-/// What a value may be instead: all choices of the schema, as far as there is room.
-fn choices_text(choices: &Value) -> String {
-    let texts: Vec<String> =
-        choices.as_array().into_iter().flatten().map(Value::to_string).collect();
-    let mut room = MAX_CHOICES_CHARS;
-    let named = texts.iter().take_while(|text| {
-        let left = room.checked_sub(text.chars().count());
-        room = left.unwrap_or_default();
-        left.is_some()
-    });
-    let named: Vec<&str> = named.map(String::as_str).collect();
-    let more = match texts.len().saturating_sub(named.len()) {
-        0 => String::new(),
-        more => format!(" or {more} more"),
-    };
-    format!("it is none of {}{more}", named.join(", "))
-}
+/// The largest value of which all violations are looked for, in nodes.
+const MAX_SEARCHED_NODES: u64 = 2_000;
 
 /// Rows that are checked together.
 const ROWS_PER_PART: usize = 1_000;

@@ -1,48 +1,107 @@
-//! Which calls change what a later call of the same server works on, although they read: the page, the
-//! folder, the database or the document that a session is at.
+//! Which calls change what a later call works on, although they read: the page, the folder, the
+//! database or the document that a session is at, or a file into which the result is saved.
 //!
 //! An approved click happens on whatever page is open then. So these calls count like writes: whoever
 //! approves is shown them, and one that is made after the grant ends it.
 
-use weaver_types::CapabilityId;
+use serde_json::Value;
+use weaver_policy::critical::saved_files;
+use weaver_types::Capability;
 
 /// Words that say by themselves that a session goes elsewhere.
-const MOVES: [&str; 9] =
-    ["navigate", "goto", "back", "forward", "cd", "chdir", "checkout", "reload", "refresh"];
+const MOVES: [&str; 20] = [
+    "navigate", "goto", "back", "forward", "cd", "chdir", "checkout", "reload", "refresh", "visit",
+    "follow", "load", "next", "previous", "prev", "scroll", "login", "logout", "activate",
+    "switch",
+];
 /// Words that say so beside a place.
 const MOVES_TO_A_PLACE: [&str; 12] = [
     "activate", "attach", "change", "connect", "focus", "go", "jump", "open", "select", "set",
     "switch", "use",
 ];
 /// What a session can be at.
-const PLACES: [&str; 30] = [
-    "account", "branch", "browser", "buffer", "catalog", "context", "cwd", "database", "db",
-    "desktop", "device", "dir", "directory", "document", "environment", "folder", "frame",
-    "mailbox", "namespace", "page", "profile", "project", "schema", "session", "sheet", "tab",
-    "url", "window", "workbook", "workspace",
+const PLACES: [&str; 38] = [
+    "account", "branch", "browser", "buffer", "catalog", "cluster", "connection", "context", "cwd",
+    "database", "db", "desktop", "device", "dir", "directory", "document", "environment", "folder",
+    "frame", "mailbox", "namespace", "notebook", "page", "presentation", "profile", "project",
+    "region", "repo", "repository", "schema", "session", "sheet", "tab", "tenant", "url", "window",
+    "workbook", "workspace",
 ];
+/// Arguments that say which of several things a tool does.
+const CHOICES: [&str; 4] = ["action", "operation", "op", "command"];
+/// Words of a description that say so before `current` or `active`.
+const MAKES_CURRENT: [&str; 12] = [
+    "make", "makes", "made", "set", "sets", "become", "becomes", "activate", "activates", "switch",
+    "switches", "as",
+];
+/// How many words may stand between the two.
+const MAX_BETWEEN: usize = 4;
 
-/// Whether the name of a tool says that a call of it moves the session.
-pub(crate) fn moves_session(capability: &CapabilityId) -> bool {
-    let name = capability.as_str();
+/// Whether a call moves the session: the name of its tool says so, the description, or the argument
+/// that chooses what it does.
+pub(crate) fn moves_session(capability: &Capability, arguments: &Value) -> bool {
+    let name = capability.id().as_str();
     let tool = name.split_once('.').map_or(name, |(_, tool)| tool);
     let words = weaver_text::split::words(tool);
-    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-    has(&MOVES) || has(&MOVES_TO_A_PLACE) && has(&PLACES)
+    let is_place = |word: &String| {
+        let word = word.as_str();
+        PLACES.contains(&word) || word.strip_suffix('s').is_some_and(|one| PLACES.contains(&one))
+    };
+    let chosen = CHOICES.iter().filter_map(|name| arguments.get(name)?.as_str());
+    let chosen: Vec<String> = chosen.flat_map(weaver_text::split::words).collect();
+    let moves = |words: &[String]| words.iter().any(|word| MOVES.contains(&word.as_str()));
+    let may_move =
+        |words: &[String]| words.iter().any(|word| MOVES_TO_A_PLACE.contains(&word.as_str()));
+    moves(&words)
+        || moves(&chosen)
+        || (may_move(&words) || may_move(&chosen)) && words.iter().any(is_place)
+        || makes_current(&capability.spec().description)
+}
+
+/// Whether a description says that something becomes the current one.
+fn makes_current(description: &str) -> bool {
+    let first = description.split(['.', '\n']).next().unwrap_or_default();
+    let words = weaver_text::split::words(first);
+    let current = |word: &String| matches!(word.as_str(), "current" | "active");
+    words.iter().position(current).is_some_and(|at| {
+        let before = words.get(at.saturating_sub(MAX_BETWEEN)..at).unwrap_or_default();
+        before.iter().any(|word| MAKES_CURRENT.contains(&word.as_str()))
+    })
+}
+
+/// Whether a call saves its result in a file.
+pub(crate) fn saves_result(capability: &Capability, arguments: &Value) -> bool {
+    let schema = capability.spec().input_schema.as_deref();
+    saved_files(schema).any(|name| arguments.get(name).is_some_and(|value| !value.is_null()))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use weaver_types::{AllowedAgents, CapabilityDraft, CapabilityId, Effects};
+
     use super::*;
+
+    fn tool(id: &str, description: &str) -> Capability {
+        let (id, agents) = (CapabilityId::parse(id).unwrap(), AllowedAgents::Any);
+        let draft = CapabilityDraft {
+            description: description.to_owned(),
+            ..CapabilityDraft::new(id, "x", Effects::READ_LOCAL, agents)
+        };
+        draft.build().unwrap()
+    }
 
     #[test]
     fn a_tool_that_goes_elsewhere_says_so_in_its_name() {
-        let moves = |id: &str| moves_session(&CapabilityId::parse(id).unwrap());
+        let moves = |id: &str| moves_session(&tool(id, "Does it."), &json!({}));
         for id in [
             "browser.browser_navigate_back",
             "browser.navigatePage",
+            "browser.visit",
+            "browser.next_result",
             "chrome.select_page",
             "db.use_database",
+            "jupyter.use_notebook",
             "shell.cd",
             "sheets.open_workbook",
             "git.git_checkout",
@@ -64,5 +123,16 @@ mod tests {
         ] {
             assert!(!moves(id), "{id}");
         }
+    }
+
+    #[test]
+    fn an_action_and_a_description_say_it_too() {
+        let tabs = tool("browser.browser_tabs", "Works with tabs.");
+        assert!(moves_session(&tabs, &json!({ "action": "select", "index": 1 })));
+        assert!(!moves_session(&tabs, &json!({ "action": "list" })));
+        let project = tool("kanban.get_project", "Gets a project and makes it the current one.");
+        assert!(moves_session(&project, &json!({})));
+        let current = tool("kanban.get_current_project", "Gets the current project.");
+        assert!(!moves_session(&current, &json!({})));
     }
 }

@@ -4,20 +4,17 @@
 use serde_json::Value;
 use weaver_policy::{PolicyQuery, PolicySet, ReleaseProof};
 use weaver_types::{
-    Capability, CheckKind, CheckResult, Decision, Operation, ReasonCode, Remedy, Verdict,
+    Capability, CheckKind, CheckResult, Decision, Label, Operation, ReasonCode, Remedy, Verdict,
 };
 
 use super::PolicyDecisionPoint;
 use super::evaluation::{CallTarget, Evaluation, EvaluationRequest, denied_decision};
 use super::preconditions;
-use super::resume::HeldCall;
+use super::resume::{Decide, HeldCall};
 use crate::approval::hold_release::is_releasable;
 use crate::cached_run::{RunSlot, lock_run};
 use crate::canonical_arguments::CanonicalArguments;
 use crate::token_allotment::exhausted_budget_denial;
-
-/// Computes the decision with or without a release.
-type DecideWithRelease<'a> = &'a dyn Fn(Option<&ReleaseProof>) -> Decision;
 
 impl PolicyDecisionPoint {
     /// Evaluates a request. When anything inside fails, the decision is a denial.
@@ -128,8 +125,9 @@ impl PolicyDecisionPoint {
         let limits = self.rates.check(policy, &self.context.registry, &query);
         // Every step only tightens: the policy, the kernel's own obstacles, then the rate limits, which
         // the policy may only record. Masks come last, so that no detail shows a masked value.
-        let decide = |release: Option<&ReleaseProof>| {
-            let decision = policy.decide(&PolicyQuery { release, ..query });
+        let decide = |release: Option<&ReleaseProof>, label_then: Option<&Label>| {
+            let label = label_then.unwrap_or(&label);
+            let decision = policy.decide(&PolicyQuery { release, label, ..query });
             let decision = extra_results.iter().cloned().fold(decision, Decision::joined_with);
             let limited = |decision, check_result| policy.with_limit_result(decision, check_result);
             let decision = limits.iter().cloned().fold(decision, limited);
@@ -138,7 +136,7 @@ impl PolicyDecisionPoint {
                 None => decision,
             }
         };
-        let mut evaluation = Evaluation::new(decide(None), None);
+        let mut evaluation = Evaluation::new(decide(None, None), None);
         evaluation.unreviewed_writes = unreviewed_writes;
         if operation == Operation::Invoke {
             evaluation = self
@@ -167,16 +165,14 @@ impl PolicyDecisionPoint {
         evaluation_request: EvaluationRequest<'_>,
         target: &CallTarget,
         query: &PolicyQuery<'_>,
-        decide: DecideWithRelease<'_>,
+        decide: &Decide<'_>,
         mut evaluation: Box<Evaluation>,
     ) -> Box<Evaluation> {
         if !evaluation.decision.is_allowed() && !is_releasable(&evaluation.decision) {
             if target.contract.is_denied() && evaluation_request.may_resume {
                 // Open requests and grants for another version of the capability end.
-                let release = |release: &ReleaseProof| decide(Some(release));
                 let decision = evaluation.decision.clone();
                 let caller = evaluation_request.caller;
-                let decide = &release;
                 let held = HeldCall {
                     policy,
                     caller,
@@ -204,7 +200,7 @@ impl PolicyDecisionPoint {
                 preconditions: &evaluation.preconditions,
                 unreviewed_writes: evaluation.unreviewed_writes,
                 decision: evaluation.decision,
-                decide: &|release| decide(Some(release)),
+                decide,
             });
             evaluation.decision = resumed.decision;
             evaluation.hold_state = resumed.hold_state;

@@ -8,7 +8,7 @@ use weaver_firewall::ResolvedArguments;
 use weaver_policy::PolicySet;
 use weaver_types::CapabilityRequest;
 
-use super::PolicyDecisionPoint;
+use super::{PolicyDecisionPoint, readable_secrets};
 use crate::caller::Caller;
 use crate::masked_arguments::{ArgumentMasks, UnmaskedArguments};
 use crate::repair::{RepairedArguments, Repairs, repaired_arguments};
@@ -88,10 +88,17 @@ impl PolicyDecisionPoint {
             }
             None => self.context.firewall.resolve_masks(as_written),
         };
-        let ResolvedArguments { arguments, resolved: masked, unknown, exceeds_limits: too_much } =
-            resolved;
+        let ResolvedArguments {
+            arguments,
+            resolved: mut masked,
+            unknown,
+            exceeds_limits: too_much,
+        } = resolved;
         if arguments.is_none() && unknown.is_none() && !too_much {
             return None;
+        }
+        if let (Some(table), Some(arguments)) = (&table, &arguments) {
+            readable_secrets::mark(&self.context.firewall, table, arguments, &mut masked);
         }
         let masks = ArgumentMasks {
             as_written: as_written.clone(),

@@ -8,7 +8,9 @@ use weaver_policy::approval::{
 };
 use weaver_policy::{PolicyQuery, PolicySet, ReleaseProof};
 use weaver_text::escape;
-use weaver_types::{ApprovalRequestId, CheckKind, CheckResult, Decision, ReasonCode, Remedy};
+use weaver_types::{
+    ApprovalRequestId, CheckKind, CheckResult, Decision, Label, ReasonCode, Remedy,
+};
 
 use super::PolicyDecisionPoint;
 use super::evaluation::CallTarget;
@@ -40,9 +42,12 @@ pub(crate) struct HeldCall<'a, 'q> {
     pub(crate) unreviewed_writes: u64,
     /// The decision without any release.
     pub(crate) decision: Decision,
-    /// Computes the decision with a release.
-    pub(crate) decide: &'a dyn Fn(&ReleaseProof) -> Decision,
+    pub(crate) decide: &'a Decide<'a>,
 }
+
+/// Computes the decision: with a release, if there is one, and under an earlier label of the run in
+/// place of the present one.
+pub(crate) type Decide<'a> = dyn Fn(Option<&ReleaseProof>, Option<&Label>) -> Decision + 'a;
 
 impl PolicyDecisionPoint {
     /// Looks for an approval that releases a held call: the call's own request first, then a
@@ -94,7 +99,9 @@ impl PolicyDecisionPoint {
         };
         if matches!(resumed.hold_state, HoldState::Openable { .. } | HoldState::Waiting(_))
             && let Some((decision, hold_release)) =
-                self.approvals.release_by_standing_approval(call.policy, call.query, call.decide)
+                self.approvals.release_by_standing_approval(call.policy, call.query, &|release| {
+                    (call.decide)(Some(release), None)
+                })
         {
             resumed.decision = decision;
             resumed.hold_state = HoldState::Released(Box::new(hold_release));
@@ -103,6 +110,9 @@ impl PolicyDecisionPoint {
     }
 
     /// Decides what the open request of a call means for it.
+    ///
+    /// What the run has read since changes nothing: the arguments are those of the request, so they
+    /// hold nothing of it, and the call is decided under the label that it was held with.
     ///
     /// The order matters. An expired or revoked request must not release anything, so both are
     /// checked first. Then everything that the approvers saw is compared with the present; a
@@ -147,7 +157,8 @@ impl PolicyDecisionPoint {
             return ResumeOutcome::refused_grant(call, &id, write_denial());
         }
         if !granted {
-            let holds = HeldCheck::from_decision(&call.decision);
+            let as_held = (call.decide)(None, Some(&request.label));
+            let holds = HeldCheck::from_decision(&as_held);
             if holds.iter().all(|hold| request.holds.contains(hold)) {
                 return ResumeOutcome::new(call.decision.clone(), HoldState::Waiting(id));
             }
@@ -170,7 +181,7 @@ impl PolicyDecisionPoint {
                 ResumeOutcome::refused_grant(call, &id, check_result)
             }
             Ok(release) => {
-                let decision = (call.decide)(&release);
+                let decision = (call.decide)(Some(&release), Some(&request.label));
                 if !decision.is_allowed() {
                     return superseded_outcome(call, id, &more_holds_denial());
                 }
@@ -257,17 +268,6 @@ fn changed_since_request(
     if basis.policy != request.policy || basis.contracts != request.contracts {
         let detail = "the policy has changed since the call was held; ask again";
         return Some(askable_denial(CheckKind::System, ReasonCode::PolicyChanged, detail));
-    }
-    // A run that was untrusted already may go on reading while it waits: the approver saw that it was,
-    // and the exact arguments, which nothing that is read afterwards changes.
-    let (now, then) = (call.query.label, &request.label);
-    if now.integrity > then.integrity {
-        let detail = "the run has taken in untrusted data since the call was held";
-        return Some(askable_denial(CheckKind::Flow, ReasonCode::UntrustedInfluence, detail));
-    }
-    if now.confidentiality > then.confidentiality {
-        let detail = "the run holds more confidential data than when the call was held";
-        return Some(askable_denial(CheckKind::Flow, ReasonCode::ClearanceExceeded, detail));
     }
     preconditions::changed_precondition_denial(&request.preconditions, call.preconditions)
 }

@@ -23,6 +23,11 @@ const MAX_DEPTH: usize = 64;
 const SINGLE_VISIT_KEYS: [&str; 5] =
     ["properties", "items", "additionalProperties", "$defs", "definitions"];
 
+/// Keys whose schemas see what the keywords beside them leave, and how often those visit a value for
+/// it besides: `if` is asked whether it holds, and then what it evaluated.
+const UNEVALUATED_KEYS: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
+const REVISITS: u64 = 2;
+
 /// Why a schema is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SchemaFault {
@@ -123,6 +128,7 @@ impl<'a> CostEstimate<'a> {
         fields: &'a Map<String, Value>,
         position: WalkPosition,
     ) -> Result<(), SchemaFault> {
+        let (nodes_before, references_before) = (self.nodes, self.back_references);
         // A reference next to other applicators visits the same value twice.
         let has_no_applicators =
             fields.values().filter(|value| value.is_object() || value.is_array()).count() == 0;
@@ -154,6 +160,16 @@ impl<'a> CostEstimate<'a> {
                     self.walk_members(named, child_position)?;
                 }
                 _ => self.walk_value(value, child_position)?,
+            }
+        }
+        if UNEVALUATED_KEYS.iter().any(|key| fields.contains_key(*key)) {
+            // To find what the other keywords evaluated, they visit the value again: so each level
+            // of such keywords multiplies the visits, and each level of a recursion does.
+            let nodes = self.nodes.saturating_sub(nodes_before);
+            self.add_nodes(nodes.saturating_mul(REVISITS))?;
+            if self.back_references > references_before {
+                self.back_references += 1;
+                self.has_ambiguous_recursion = true;
             }
         }
         Ok(())

@@ -83,17 +83,24 @@ fn of_two_people_each_has_seen_the_writes() {
 }
 
 #[test]
-fn a_read_that_moves_the_session_ends_the_grant_too() {
+fn a_read_that_moves_the_session_or_saves_a_file_ends_the_grant_too() {
     let desk = untrusted(Desk::new());
     for id in ["browser.navigate_back", "browser.snapshot"] {
-        let tool = draft(id, Effects::READ_LOCAL);
+        let mut tool = draft(id, Effects::READ_LOCAL);
+        let filename = json!({"type": "string", "description": "File to save the snapshot to"});
+        let properties = json!({"filename": filename, "depth": {"type": "integer"}});
+        tool.input_schema = Some(json!({"type": "object", "properties": properties}).into());
         desk.world.driven(tool, FnDriver::inline(|_| Ok(RawResult::text("done"))));
     }
-    for (read, passes) in [("browser.snapshot", true), ("browser.navigate_back", false)] {
+    for (read, arguments, passes) in [
+        ("browser.snapshot", json!({"depth": 1}), true),
+        ("browser.snapshot", json!({"filename": "report.txt"}), false),
+        ("browser.navigate_back", json!({}), false),
+    ] {
         let id = desk.held(&push()).request.id;
         desk.grant(&id, "alice", ALICE);
-        assert!(succeeded(&desk.call(&Asked::new(read))));
-        assert_eq!(succeeded(&desk.push()), passes, "{read}");
+        assert!(succeeded(&desk.call(&Asked::new(read).with(arguments.clone()))));
+        assert_eq!(succeeded(&desk.push()), passes, "{read} {arguments}");
     }
 }
 

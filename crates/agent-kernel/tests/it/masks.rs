@@ -53,8 +53,12 @@ pub(crate) struct Office {
     result: Arc<Mutex<RawResult>>,
 }
 
+/// Kinds of secrets.
+const SECRETS: [&str; 8] =
+    ["api_key", "aws_key", "field", "jwt", "password", "private_key", "secret", "token"];
+
 /// The tools: id, server, effects, sink, kinds that its contract accepts.
-const TOOLS: [(&str, &str, Effects, SinkKind, &[&str]); 16] = [
+const TOOLS: [(&str, &str, Effects, SinkKind, &[&str]); 17] = [
     ("book.read", "mcp:book", Effects::READ_LOCAL, SinkKind::None, &[]),
     ("book.find", "mcp:book", Effects::READ_LOCAL, SinkKind::None, &[]),
     ("book.update", "mcp:book", Effects::WRITE_LOCAL, SinkKind::None, &[]),
@@ -62,7 +66,9 @@ const TOOLS: [(&str, &str, Effects, SinkKind, &[&str]); 16] = [
     ("book.send", "mcp:book", Effects::WRITE_OPEN, SinkKind::ExternalSend, &[]),
     ("book.pay", "mcp:book", Effects::WRITE_OPEN, SinkKind::Payment, &[]),
     ("files.read", "mcp:files", Effects::READ_LOCAL, SinkKind::None, &[]),
-    ("files.write", "mcp:files", Effects::WRITE_LOCAL, SinkKind::None, &[]),
+    // It takes a secret also where nothing beside it says what it is.
+    ("files.write", "mcp:files", Effects::WRITE_LOCAL, SinkKind::None, &SECRETS),
+    ("files.plain", "mcp:files", Effects::WRITE_LOCAL, SinkKind::None, &[]),
     ("files.replace", "mcp:files", Effects::DESTROY_LOCAL, SinkKind::Destructive, &[]),
     ("mail.send", "mcp:mail", Effects::WRITE_OPEN, SinkKind::ExternalSend, &["email"]),
     ("chat.post", "mcp:chat", Effects::WRITE_OPEN, SinkKind::ExternalSend, &[]),
@@ -332,6 +338,37 @@ fn masks_that_stand_for_nothing_never_reach_a_tool_that_writes() {
 }
 
 #[test]
+fn a_secret_is_written_only_where_it_would_be_masked_again() {
+    let office = Office::new();
+    let config = "password: Zebra-Quilt77\ntoken: ghp_16C7e42F292c6912E7710c838347Ae178B4a\n";
+    let seen = office.read("files.read", RawResult::text(config));
+    let (password, token) = ("[PASSWORD_1]", "[API_KEY_1]");
+    assert!(seen.contains(password) && seen.contains(token), "{seen}");
+    for plain in [
+        json!({ "text": seen }),
+        json!({ "text": format!("db_password = \"{password}\"") }),
+        json!({ "text": format!("export GITHUB_TOKEN={token}") }),
+        json!({ "oldText": password, "newText": "${DB_PASSWORD}" }),
+        json!({ "job": password }),
+        json!({ "text": "nothing" }),
+    ] {
+        assert!(succeeded(&office.call("files.plain", plain.clone())), "{plain}");
+    }
+    for readable in [
+        json!({ "text": format!("the animal is {password}") }),
+        json!({ "text": format!("x{token}y") }),
+        json!({ "content": password }),
+        json!({ "lines": ["a", password] }),
+    ] {
+        let done = office.call("files.plain", readable.clone());
+        let held = (Verdict::Hold, ReasonCode::MaskedValueFlow);
+        assert_eq!(answer(&done), held, "{readable}");
+        assert!(!done.decision.detail().contains("Zebra"), "{}", done.decision.detail());
+        assert!(succeeded(&office.call("files.write", readable)), "its contract accepts them");
+    }
+}
+
+#[test]
 fn a_mask_is_of_one_run() {
     let ledger = memory();
     let one = Office::with(Arc::clone(&ledger), Ports::default());
@@ -410,12 +447,12 @@ fn an_error_of_the_tool_does_not_tell_what_was_given_out() {
     let office = Office::new();
     office.read("files.read", RawResult::json(json!({ "password": "plover" })));
     let refuses = FnDriver::inline(|call| {
-        let said = call.arguments()["text"].to_string();
+        let said = call.arguments()["job"].to_string();
         Err(DriverError::Failed(format!("cannot store {said}")))
     });
     let tool = draft("files.fail", Effects::WRITE_LOCAL);
     office.world.driven(tool, Named("mcp:files", refuses));
-    let done = office.call("files.fail", json!({ "text": "[PASSWORD_1]" }));
+    let done = office.call("files.fail", json!({ "job": "[PASSWORD_1]" }));
     let said = &done.result.as_ref().unwrap().error_message;
     assert!(said.contains("cannot store") && !said.contains("plover"), "{said}");
     assert!(!office.log().contains("plover"));

@@ -1,0 +1,148 @@
+//! Says what is wrong with a value, so that whoever sent it can correct it in one go.
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
+use serde_json::Value;
+
+/// The most violations that a message names.
+const MAX_VIOLATIONS: usize = 5;
+/// The longest text of one violation, in characters.
+const MAX_PROBLEM_CHARS: usize = 160;
+/// The longest list of choices in a message, in characters.
+const MAX_CHOICES_CHARS: usize = 600;
+/// How deeply alternatives in each other are looked into.
+const MAX_DEPTH: usize = 8;
+
+/// A violation: where it is, as JSON pointer, and what it is. It contains field names, but never
+/// values.
+struct Violation {
+    place: String,
+    problem: String,
+}
+
+/// The violations of a value, and whether one of them is about the value itself and not a part of
+/// it; `None` if there are none. `finds_all` is false for values that are too large to look for more
+/// than the first.
+pub(super) fn violations_text(
+    validator: &Validator,
+    value: &Value,
+    subject: &str,
+    finds_all: bool,
+) -> Option<(String, bool)> {
+    let mut found = Vec::new();
+    if finds_all {
+        for error in validator.iter_errors(value) {
+            add_violations(&error, &mut found, 0);
+        }
+    } else if let Err(error) = validator.validate(value) {
+        add_violations(&error, &mut found, 0);
+    }
+    let mut texts: Vec<String> = Vec::new();
+    let is_whole = found.iter().take(MAX_VIOLATIONS).any(|one| one.place.is_empty());
+    for Violation { place, problem } in found {
+        let place = if place.is_empty() { subject.to_owned() } else { format!("`{place}`") };
+        let text = format!("{place}: {problem}");
+        if texts.len() < MAX_VIOLATIONS && !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    (!texts.is_empty()).then(|| (texts.join("; "), is_whole))
+}
+
+/// Adds an error. Of one about alternatives, the errors of the alternative whose type fits say more:
+/// an optional parameter is often a choice between its type and null.
+fn add_violations(error: &ValidationError<'_>, found: &mut Vec<Violation>, depth: usize) {
+    if found.len() > MAX_VIOLATIONS {
+        return;
+    }
+    let alternatives = match error.kind() {
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }
+            if depth < MAX_DEPTH =>
+        {
+            context.as_slice()
+        }
+        _ => &[],
+    };
+    let fits = |errors: &&Vec<ValidationError<'static>>| {
+        !errors.is_empty() && !errors.iter().any(|one| is_other_type(one, error))
+    };
+    if let Some(errors) = alternatives.iter().filter(fits).min_by_key(|errors| errors.len()) {
+        errors.iter().for_each(|inner| add_violations(inner, found, depth + 1));
+        return;
+    }
+    let problem = match error.kind() {
+        ValidationErrorKind::Enum { options } => choices_text(options),
+        _ => error.masked().to_string().chars().take(MAX_PROBLEM_CHARS).collect(),
+    };
+    found.push(Violation { place: error.instance_path().to_string(), problem });
+}
+
+/// Whether an error of an alternative says that the value as a whole is of another type.
+fn is_other_type(inner: &ValidationError<'_>, outer: &ValidationError<'_>) -> bool {
+    let is_type = matches!(
+        inner.kind(),
+        ValidationErrorKind::Type { .. } | ValidationErrorKind::Constant { .. }
+    );
+    is_type && inner.instance_path().to_string() == outer.instance_path().to_string()
+}
+
+/// What a value may be instead: all choices of the schema, as far as there is room.
+fn choices_text(choices: &Value) -> String {
+    let texts: Vec<String> =
+        choices.as_array().into_iter().flatten().map(Value::to_string).collect();
+    let mut room = MAX_CHOICES_CHARS;
+    let named = texts.iter().take_while(|text| {
+        let left = room.checked_sub(text.chars().count());
+        room = left.unwrap_or_default();
+        left.is_some()
+    });
+    let named: Vec<&str> = named.map(String::as_str).collect();
+    let more = match texts.len().saturating_sub(named.len()) {
+        0 => String::new(),
+        more => format!(" or {more} more"),
+    };
+    format!("it is none of {}{more}", named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(schema: &Value, value: &Value) -> String {
+        let validator = jsonschema::validator_for(schema).unwrap();
+        violations_text(&validator, value, "the arguments", true).unwrap().0
+    }
+
+    #[test]
+    fn an_optional_parameter_is_told_by_what_it_may_be() {
+        let limit = json!({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]});
+        let form = json!({"anyOf": [{"enum": ["concise", "json"]}, {"type": "null"}]});
+        let params = json!({"properties": {"limit": limit, "form": form}});
+        let schema = json!({"properties": {"params": params}});
+        assert_eq!(
+            said(&schema, &json!({"params": {"limit": 0, "form": "xml"}})),
+            "`/params/form`: it is none of \"concise\", \"json\"; \
+             `/params/limit`: value is less than the minimum of 1"
+        );
+        let wrong = said(&schema, &json!({"params": {"limit": "many"}}));
+        assert!(wrong.starts_with("`/params/limit`: value is not valid under any"), "{wrong}");
+    }
+
+    #[test]
+    fn a_missing_parameter_and_an_unknown_one_are_told_together() {
+        let schema = json!({"required": ["path"], "additionalProperties": false,
+            "properties": {"path": {"type": "string"}}});
+        let text = said(&schema, &json!({"pth": "a"}));
+        assert!(text.contains("\"path\" is a required property"), "{text}");
+        assert!(text.contains("'pth'"), "{text}");
+    }
+
+    #[test]
+    fn no_more_than_five_are_told() {
+        let schema = json!({"items": {"type": "string"}});
+        let text = said(&schema, &Value::Array(vec![json!(1); 1_000]));
+        assert_eq!(text.matches("is not of type").count(), 5, "{text}");
+    }
+}
