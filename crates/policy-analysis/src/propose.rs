@@ -25,12 +25,14 @@ mod own_data;
 mod reach;
 mod receiver_reads;
 mod records;
+mod saved_file;
 mod server_evidence;
 mod server_features;
 mod server_reach;
 mod server_traits;
 mod service_name;
 mod sharing;
+mod statement_read;
 mod tool_text;
 mod verb;
 
@@ -50,9 +52,11 @@ pub use graphql_mutation::graphql_mutation_match;
 pub use hints::ToolHints;
 pub use local_write::{LocalRead, LocalWrite, local_read, local_write, sensitive_paths};
 pub use option_injection::option_injection_match;
+pub use saved_file::saved_file_match;
 pub use server_features::{propose_completion, propose_prompt, propose_resource_reading};
 pub use server_reach::ServerReach;
 pub use server_traits::ServerTraits;
+pub use statement_read::changing_statement_match;
 use tool_text::ToolText;
 
 /// What a tool says about itself.

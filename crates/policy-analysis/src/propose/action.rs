@@ -84,6 +84,7 @@ pub(super) fn classify(text: &ToolText, hints: ToolHints) -> Classification {
     let read_only = hints.read_only.filter(|only| *only || !marks);
     let hints = ToolHints { read_only, ..hints };
     let words = answers_with_export(classify_words(text, hints), text, hints);
+    let words = takes_in_file(words, text);
     let words = raise_joined_write(computation::computes(&words, text).unwrap_or(words), text);
     if let Some(analysis) = classify_code_analysis(text, &words) {
         return apply_hints(analysis, hints);
@@ -91,7 +92,25 @@ pub(super) fn classify(text: &ToolText, hints: ToolHints) -> Classification {
     if let Some(program) = classify_program(text, hints, &words) {
         return program;
     }
-    raise_reads_for_others(apply_hints(words, hints), text)
+    raise_saved_files(raise_reads_for_others(apply_hints(words, hints), text), text)
+}
+
+/// A tool that loads or opens the file at a path, and of which nothing says more, reads it.
+fn takes_in_file(found: Classification, text: &ToolText) -> Classification {
+    let is_open = found.action == ToolAction::Unknown || found.vague;
+    let takes_in = text.name.first().is_some_and(|word| matches!(word.as_str(), "load" | "open"));
+    if is_open && takes_in && text.takes_path && !text.saves_file {
+        return found.with_action(ToolAction::Read, "it takes in a file");
+    }
+    found
+}
+
+/// A tool that cannot be called without a file to save something in is no read.
+fn raise_saved_files(found: Classification, text: &ToolText) -> Classification {
+    if found.action > ToolAction::Read || !text.saves_file {
+        return found;
+    }
+    found.with_action(ToolAction::Write, "it saves something in a file")
 }
 
 /// An export or a download that its server calls read-only, and that names no place to go to, is

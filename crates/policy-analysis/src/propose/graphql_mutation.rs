@@ -7,9 +7,11 @@ use weaver_types::JsonPointer;
 
 use super::ToolDescription;
 
-/// Argument names under which tools take a document.
-const DOCUMENT_ARGUMENTS: [&str; 6] =
-    ["query", "document", "operation", "graphql", "gql", "graphql_query"];
+/// Words of the names of arguments that take a document.
+const DOCUMENT_WORDS: [&str; 10] = [
+    "query", "queries", "document", "documents", "operation", "operations", "graphql", "gql",
+    "body", "mutation",
+];
 
 /// Conditions that match calls whose document has a mutation; `None` for a tool that takes no
 /// document. The keyword cannot be escaped or written otherwise (GraphQL, October 2021, section 2.3).
@@ -20,16 +22,30 @@ pub fn graphql_mutation_match(tool: &ToolDescription<'_>) -> Option<MatchConditi
         || said.iter().any(|words| words.windows(2).any(|two| two == ["graph", "ql"]));
     let members = tool.input.and_then(|schema| schema.get("properties")?.as_object());
     let mutation = Pattern::parse("*mutation*").ok().filter(|_| is_about_graphql)?;
-    let takes_document = |(name, member): &(&String, &Value)| {
-        DOCUMENT_ARGUMENTS.contains(&name.to_ascii_lowercase().as_str())
-            && member.get("type").is_none_or(|kind| kind == "string")
+    let takes_document = |(name, _): &(&String, &Value)| {
+        let words = weaver_text::split::identifier(name);
+        words.last().is_some_and(|last| DOCUMENT_WORDS.contains(&last.as_str()))
+    };
+    let has_type = |member: &Value, wanted: &str| match member.get("type") {
+        None => true,
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == wanted),
+        Some(kind) => kind == wanted,
     };
     let any: Vec<MatchConditions> = members
         .into_iter()
         .flatten()
         .filter(takes_document)
-        .filter_map(|(name, _)| JsonPointer::parse(&format!("/{name}")).ok())
-        .map(|at| ArgumentPredicate { glob: vec![mutation.clone()], ..ArgumentPredicate::at(at) })
+        .filter_map(|(name, member)| {
+            let at = ArgumentPredicate::at(JsonPointer::parse(&format!("/{name}")).ok()?);
+            match has_type(member, "string") {
+                true => Some(ArgumentPredicate { glob: vec![mutation.clone()], ..at }),
+                // Nothing looks into a list of documents.
+                false if has_type(member, "array") => {
+                    Some(ArgumentPredicate { min_length: Some(1), ..at })
+                }
+                false => None,
+            }
+        })
         .map(|document| MatchConditions { arguments: vec![document], ..MatchConditions::default() })
         .collect();
     (!any.is_empty()).then(|| MatchConditions { any, ..MatchConditions::default() })
@@ -53,5 +69,18 @@ mod tests {
         assert_eq!(matches(tool("query", "Runs a GraphQL query")), Some(1));
         assert_eq!(matches(tool("search", "Searches books")), None);
         assert_eq!(matches(json!({"name": "graphql_schema", "inputSchema": {}})), None);
+        for (name, kind) in [
+            ("graphqlQuery", json!("string")),
+            ("body", json!(["string", "null"])),
+            ("queries", json!("array")),
+            ("query", json!(["string", "null"])),
+        ] {
+            let properties = json!({name: {"type": kind}});
+            let one = json!({"name": "graphql", "inputSchema": {"properties": properties}});
+            assert_eq!(matches(one), Some(1), "{name}");
+        }
+        let limit = json!({"limit": {"type": "integer"}, "query": {"type": "object"}});
+        let other = json!({"name": "graphql", "inputSchema": {"properties": limit}});
+        assert_eq!(matches(other), None);
     }
 }

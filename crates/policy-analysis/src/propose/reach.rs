@@ -123,6 +123,9 @@ pub(super) fn determine_write_reach(
     if let Some(word) = foreign_target(text) {
         return Reach::open(format!("it goes to `{}`", shown(word)));
     }
+    if text.saves_file && !goes_out {
+        return Reach::local("it saves into a file");
+    }
     match local_object(text) {
         Some(word) => Reach::local(format!("`{}` is local", shown(word))),
         None if server == ServerReach::Folder => {

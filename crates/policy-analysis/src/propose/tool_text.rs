@@ -7,7 +7,7 @@ use weaver_text::split;
 use weaver_types::JsonPointer;
 
 use super::service_name::named_service;
-use super::{ToolDescription, lexicon};
+use super::{ToolDescription, lexicon, saved_file};
 
 /// The maximum length of a description that is read, in characters.
 const MAX_DESCRIPTION: usize = 2_000;
@@ -35,6 +35,8 @@ pub(super) struct ToolText {
     pub(super) argument_words: Vec<Vec<String>>,
     /// Whether an argument is a path on a disk: `file_path`, and not `folder_id`.
     pub(super) takes_path: bool,
+    /// Whether every call saves something in a file, or may replace one.
+    pub(super) saves_file: bool,
     /// The arguments that name who gets something.
     pub(super) receivers: Vec<String>,
     /// The service that the first sentence names, if it names one.
@@ -85,6 +87,7 @@ impl ToolText {
             non_path_arguments,
             argument_words,
             takes_path,
+            saves_file: saved_file::is_always_saved(tool.input),
             receivers,
             service,
             is_document: tool.is_of_documents(),

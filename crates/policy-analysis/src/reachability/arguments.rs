@@ -138,8 +138,8 @@ fn numbers(all: &[&ArgumentPredicate]) -> Vec<Number> {
 fn texts(all: &[&ArgumentPredicate], lengths: &BTreeSet<u32>) -> Vec<String> {
     let (mut heads, mut tails) = (BTreeSet::from([String::new()]), BTreeSet::from([String::new()]));
     let mut out = Vec::new();
-    if all.iter().any(|one| one.harmless_sql.is_some()) {
-        out.push("select 1".to_owned());
+    if all.iter().any(|one| one.harmless_sql.is_some() || one.reading_sql.is_some()) {
+        out.extend(["select 1", "insert into t values (1)"].map(str::to_owned));
     }
     for one in all {
         heads.extend(one.prefix.iter().cloned());

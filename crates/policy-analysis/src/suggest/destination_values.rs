@@ -9,7 +9,7 @@ use crate::program_arguments;
 
 /// How deeply arguments are searched.
 const MAX_DEPTH: usize = 4;
-/// The maximum number of values of one call.
+/// The maximum number of values of one call that are told apart.
 const MAX_VALUES: usize = 64;
 
 /// The kind of a value, which determines its pattern.
@@ -56,22 +56,27 @@ pub(super) fn destination_values(
 ) -> Vec<DestinationValue> {
     let mut reader = ValueReader { sink, effects, out: Vec::new() };
     reader.object(arguments, "", 0);
+    if reader.out.len() > MAX_VALUES {
+        reader.out.clear();
+        reader.push_whole(arguments, "");
+    }
     reader.out.sort_by(|a, b| a.at.as_str().cmp(b.at.as_str()));
     reader.out
 }
 
 impl ValueReader {
     fn object(&mut self, value: &Value, at: &str, depth: usize) {
-        let Some(members) = value.as_object().filter(|_| depth < MAX_DEPTH) else { return };
+        let Some(members) = value.as_object() else { return };
         for (name, value) in members {
             let escaped = JsonPointer::escape_step(name);
             let place = format!("{at}/{escaped}");
             match value {
-                Value::Object(_) => self.object(value, &place, depth + 1),
+                Value::Object(_) if depth + 1 < MAX_DEPTH => self.object(value, &place, depth + 1),
+                Value::Object(_) => self.whole(value, &place),
                 Value::Array(items)
                     if items.iter().any(|item| item.is_object() || item.is_array()) =>
                 {
-                    // A list of objects, such as edits of a file, contains text for people.
+                    self.whole(value, &place);
                 }
                 Value::Array(items) => self.add(name, &place, ValueShape::List, items.clone()),
                 one => self.add(name, &place, ValueShape::One, vec![one.clone()]),
@@ -79,12 +84,28 @@ impl ValueReader {
         }
     }
 
+    /// A list of objects, or an object too deep to be told apart. As edits of a file it contains text
+    /// for people; where it says who receives something, or how much, it decides as a whole.
+    fn whole(&mut self, value: &Value, place: &str) {
+        let is_deciding = |name: &str| critical::is_critical(name, self.sink);
+        if names_any(value, &is_deciding) {
+            self.push_whole(value, place);
+        }
+    }
+
+    fn push_whole(&mut self, value: &Value, place: &str) {
+        if let Ok(at) = JsonPointer::parse(place) {
+            let values = vec![value.clone()];
+            let (kind, shape) = (ValueKind::OneOf, ValueShape::One);
+            self.out.push(DestinationValue { at, kind, shape, values });
+        }
+    }
+
     fn add(&mut self, name: &str, place: &str, shape: ValueShape, values: Vec<Value>) {
         let Some(kind) = self.kind(name, &values) else { return };
-        let (Ok(at), true) = (JsonPointer::parse(place), self.out.len() < MAX_VALUES) else {
-            return;
-        };
-        self.out.push(DestinationValue { at, kind, shape, values });
+        if let Ok(at) = JsonPointer::parse(place) {
+            self.out.push(DestinationValue { at, kind, shape, values });
+        }
     }
 
     fn kind(&self, name: &str, values: &[Value]) -> Option<ValueKind> {
@@ -117,6 +138,20 @@ impl ValueReader {
             ValueKind::OneOf
         })
     }
+}
+
+/// Whether a member at any depth has a name that the predicate holds for.
+fn names_any(value: &Value, predicate: &dyn Fn(&str) -> bool) -> bool {
+    let mut open = vec![value];
+    while let Some(next) = open.pop() {
+        match next {
+            Value::Object(members) if members.keys().any(|name| predicate(name)) => return true,
+            Value::Object(members) => open.extend(members.values()),
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The host of a URL or a host name, in the form that `domains` compares.
@@ -167,6 +202,28 @@ mod tests {
         let sql = json!({ "query": "insert into a values (1)" });
         assert_eq!(kinds(&sql, SinkKind::None, Effects::WRITE_LOCAL)[0].1, ValueKind::Statement);
         assert_eq!(kinds(&sql, SinkKind::None, Effects::READ_LOCAL), []);
+    }
+
+    #[test]
+    fn receivers_in_lists_and_deep_below_decide_as_a_whole() {
+        let payments = json!([{ "to": "DE1", "amount": 5 }]);
+        let pay = json!({ "account": "ACC-1", "payments": payments });
+        let found = destination_values(&pay, SinkKind::Payment, Effects::WRITE_OPEN);
+        let places: Vec<_> = found.iter().map(|one| one.at.as_str()).collect();
+        assert_eq!(places, ["/account", "/payments"]);
+        assert_eq!(found[1].values, [payments]);
+        let deep = json!({ "a": { "b": { "c": { "d": { "to": "DE1" } } } } });
+        let found = destination_values(&deep, SinkKind::Payment, Effects::WRITE_OPEN);
+        assert_eq!(found.iter().map(|one| one.at.as_str()).collect::<Vec<_>>(), ["/a/b/c/d"]);
+        let edits = json!({ "path": "/a", "edits": [{ "old": "to", "new": "b" }] });
+        let found = destination_values(&edits, SinkKind::None, Effects::WRITE_LOCAL);
+        assert_eq!(found.len(), 1);
+        let many: serde_json::Map<String, Value> =
+            (0..70).map(|n| (format!("to_{n}"), json!("x"))).collect();
+        let many =
+            Value::Object(many.into_iter().map(|(n, v)| (format!("{n}_email"), v)).collect());
+        let found = destination_values(&many, SinkKind::Payment, Effects::WRITE_OPEN);
+        assert_eq!((found.len(), found[0].at.as_str()), (1, ""));
     }
 
     #[test]

@@ -27,8 +27,8 @@ fn name_verbs(words: &[String]) -> Vec<NameVerb<'_>> {
 }
 
 /// Classifies by the verbs of the name. The first plain verb is the head. Another one also counts
-/// if it is joined to it (`get_and_delete`), if it ends the name (`find_replace`), or if nothing
-/// says that the tool reads.
+/// if it is joined to it (`get_and_delete`), if it stands right behind it at the end (`find_replace`),
+/// or if nothing says that the tool reads.
 pub(super) fn classify_name(
     text: &ToolText,
     by_description: Option<&Classification>,
@@ -41,6 +41,7 @@ pub(super) fn classify_name(
         Classification::new(refine_action(action, one.word, text), one.word, "name")
     };
     let mut head: Option<Classification> = None;
+    let mut head_position = 0;
     for one in &all {
         let (action, plain) = match one.sense {
             Sense::Verb(action) => (action, true),
@@ -49,9 +50,14 @@ pub(super) fn classify_name(
         };
         let next = make(one, action);
         match &head {
-            None if plain => head = Some(next),
+            None if plain => {
+                head = Some(next);
+                head_position = one.position;
+            }
             Some(found) if next.action > found.action => {
-                let beside = plain && found.is_read_only() && (one.position == last || !reading);
+                // `get_latest_update` gets one.
+                let ends_it = one.position == last && one.position == head_position + 1;
+                let beside = plain && found.is_read_only() && (ends_it || !reading);
                 if one.joined || beside {
                     head = Some(next);
                 }
