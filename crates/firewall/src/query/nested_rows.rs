@@ -16,7 +16,7 @@ const MAX_ITEMS: usize = 16;
 /// field of that object. A query says which rows it wants, and an answer with a single list has no
 /// others.
 pub(super) fn rows_view(query: &HandleQuery, content: &RawContent) -> Option<ViewRequest> {
-    if query.view.is_some() || !query.is_selective() || !crate::view::has_json_views(content) {
+    if query.view.is_some() || !selects_rows(query) || !crate::view::has_json_views(content) {
         return None;
     }
     let content = Content::read_tabular(content);
@@ -29,6 +29,12 @@ pub(super) fn rows_view(query: &HandleQuery, content: &RawContent) -> Option<Vie
     let [path] = lists.as_slice() else { return None };
     let args = Map::from_iter([("path".to_owned(), json!(path))]);
     Some(ViewRequest { args, ..ViewRequest::new("get") })
+}
+
+/// Whether a query says which rows it wants, or where they begin or end.
+fn selects_rows(query: &HandleQuery) -> bool {
+    let has_range = query.offset > 0 || query.limit.is_some();
+    query.is_selective() || !query.fields.is_empty() || has_range && query.char_offset == 0
 }
 
 /// The fields that a query reads.
