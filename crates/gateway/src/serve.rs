@@ -59,6 +59,7 @@ mod lines;
 mod list_page;
 mod listed_definition;
 mod listed_schema;
+mod long_work;
 mod managed_server;
 mod measured_call;
 mod memory;
@@ -97,6 +98,7 @@ mod server;
 mod server_changes;
 mod server_events;
 mod server_feature;
+mod server_instructions;
 mod server_requests;
 #[cfg(target_os = "linux")]
 mod standard_streams;

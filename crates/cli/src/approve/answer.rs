@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 use weaver_agent_kernel::OpenApproval;
 use weaver_policy::approval::{
-    Phase, Rejection, Resolution, ResolutionVerdict, SignedResolution, verify_resolution,
+    ApprovalRequest, Phase, Rejection, Resolution, ResolutionVerdict, SignedResolution,
+    verify_resolution,
 };
 
 use super::approval_records::{self, ApprovalRecord};
@@ -14,7 +15,7 @@ use super::args::AnswerArgs;
 use super::rejections::rejection_failure;
 use super::show::{RequestDetail, ShownRequest};
 use super::signer::Signer;
-use super::{confirm, inbox, outcome, terminal_text};
+use super::{confirm, inbox, outcome, show, terminal_text};
 use crate::{Exit, Failure, output};
 
 /// How long to wait for a running gateway where the arguments say nothing.
@@ -164,7 +165,10 @@ fn question(verdict: ResolutionVerdict, count: usize) -> String {
 /// for that has to be read and answered alone.
 fn lines_of_several(requests: &[OpenApproval], shown: &[ShownRequest]) -> Result<String, Failure> {
     let mut out = String::new();
+    let mut listed = String::new();
     for (open, shown) in requests.iter().zip(shown) {
+        let writes = shown.writes.text();
+        let is_listed = !writes.is_empty() && writes == listed;
         let request = &open.request;
         let arguments = terminal_text::escape_json(&request.arguments);
         if arguments.chars().count() > MAX_LINE_CHARS {
@@ -173,16 +177,38 @@ fn lines_of_several(requests: &[OpenApproval], shown: &[ShownRequest]) -> Result
                 .with_next_step(format!("answer it alone: weaver approve grant {}", request.id)));
         }
         out.push_str(&format!(
-            "{}  {}  {}\n    {arguments}\n    {}\n{}    {}\n",
+            "{}  {}  {}\n    {arguments}\n{}    {}\n{}    {}\n",
             request.id,
             output::bold(&terminal_text::escape_line(request.capability.as_str(), MAX_NAME_CHARS)),
             terminal_text::escape_line(request.principal.as_str(), MAX_NAME_CHARS),
+            circumstances(request),
             terminal_text::escape_line(&request.detail, MAX_LINE_CHARS),
-            shown.writes.text(),
+            if is_listed { "since then  the same calls as above\n" } else { &writes },
             output::dim(&format!("digest: {}", shown.digest)),
         ));
+        listed = writes;
     }
     Ok(out)
+}
+
+/// A line for each thing that tells apart two calls with the same arguments: the folder, what the
+/// run has read, what the agent says, and what has to be as it was.
+fn circumstances(request: &ApprovalRequest) -> String {
+    let mut out = String::new();
+    let mut add = |name: &str, text: &str| {
+        if !text.is_empty() {
+            let text = terminal_text::escape_line(text, MAX_LINE_CHARS);
+            out.push_str(&format!("    {name} {text}\n"));
+        }
+    };
+    add("in", request.folder.as_deref().unwrap_or_default());
+    add("has read", &show::read_text(&request.label));
+    add("for", &request.intent);
+    add("because", request.justification.as_ref().map_or("", |said| &said.text));
+    if !request.preconditions.is_empty() {
+        add("while", &terminal_text::escape_json(&json!(request.preconditions)));
+    }
+    out
 }
 
 /// Waits for the gateway as long as the arguments say. Where they say nothing and a gateway runs,
@@ -261,7 +287,8 @@ fn print_answer(
         0 => match accepted {
             Some(ApprovalRecord::Ended(_)) => "nothing; the call was made".to_owned(),
             Some(_) => "the call goes through once: by itself if its client waits for it, or else \
-                        made again with the same arguments before the deadline"
+                        made again with the same arguments before the deadline, and before the \
+                        agent writes anything else"
                 .to_owned(),
             None => "once the gateway has verified it, the same call, made again with the same \
                      arguments before the deadline, goes through once"

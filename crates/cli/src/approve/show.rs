@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weaver_agent_kernel::OpenApproval;
 use weaver_policy::TrustedDestination;
-use weaver_policy::approval::HeldCheck;
+use weaver_policy::approval::{HeldCheck, Phase};
 use weaver_types::canonical::CanonicalError;
 use weaver_types::{Digest, Integrity, Label, ReasonCode, Timestamp};
 
@@ -144,7 +144,8 @@ fn header_text(store: &ApprovalStore, open: &OpenApproval, now: Timestamp) -> St
     out.push_str(&format!("has read    {}\n", read_text(&request.label)));
     out.push_str(&format!("needs       {}\n", authority_text(&request.authority)));
     out.push_str(&format!("agreed      {agreed}\n"));
-    if let Some(able) = eligible_approvers(store, open, now) {
+    let is_open = *open.state.phase() == Phase::Requested;
+    if let Some(able) = eligible_approvers(store, open, now).filter(|_| is_open) {
         let able: Vec<_> = able.iter().map(|name| terminal_text::escape_line(name, 80)).collect();
         let able = if able.is_empty() {
             "nobody in the keys document".to_owned()
@@ -166,7 +167,7 @@ fn header_text(store: &ApprovalStore, open: &OpenApproval, now: Timestamp) -> St
 }
 
 /// What the run had read when the call was held.
-fn read_text(label: &Label) -> String {
+pub(super) fn read_text(label: &Label) -> String {
     let confidentiality = json!(label.confidentiality);
     let data = format!("{} data", confidentiality.as_str().unwrap_or_default());
     match label.integrity {

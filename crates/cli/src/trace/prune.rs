@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use weaver_trace_store::index::Index;
 use weaver_trace_store::retention::{
-    MIN_AGE, Retention, RetentionError, RetentionRule, RetentionSweep, SweepTally,
+    MIN_AGE, Retention, RetentionError, RetentionRule, RetentionSweep, SweepStep, SweepTally,
 };
 use weaver_types::Tenant;
+use weaver_types::ledger::Ledger;
 
 use super::progress::Progress;
 use super::proof_args::Prune;
@@ -25,15 +26,38 @@ pub(super) fn run(args: &Prune) -> Result<Exit, Failure> {
         kinds: args.kind.clone(),
     };
     let retention = Retention::new(vec![rule], MIN_AGE).map_err(failed)?;
-    let opened = writable_ledger::open(store, "weaver trace prune")?;
-    let ledger = &opened.ledger;
-    let now = ledger_clock::now(store, ledger)?;
-    let mut sweep = RetentionSweep::resume(ledger, retention, &args.by, now).map_err(failed)?;
     let mut tally = SweepTally::default();
+    let (swept, left) = if args.dry_run {
+        // Reads beside the daemon, which keeps its store.
+        let reader = super::open_ledger(store)?;
+        let now = ledger_clock::now(store, &reader)?;
+        let sweep = RetentionSweep::resume(&reader, retention, &args.by, now).map_err(failed)?;
+        (sweep_all(sweep, &reader, &mut tally, |_, step| Ok(step)), false)
+    } else {
+        let opened = writable_ledger::open(store, "weaver trace prune")?;
+        let ledger = &opened.ledger;
+        let now = ledger_clock::now(store, ledger)?;
+        let sweep = RetentionSweep::resume(ledger, retention, &args.by, now).map_err(failed)?;
+        let swept = sweep_all(sweep, ledger, &mut tally, |sweep, step| sweep.commit(ledger, step));
+        drop(opened);
+        (swept, tally.total() > 0 && bytes_left_in_wal(store)?)
+    };
+    swept.map_err(failed)?;
+    print_report(args, &tally, left)?;
+    Ok(Exit::Ok)
+}
+
+/// Takes every step of the sweep, and counts what `commit` did of each.
+fn sweep_all(
+    mut sweep: RetentionSweep,
+    ledger: &dyn Ledger,
+    tally: &mut SweepTally,
+    commit: impl Fn(&mut RetentionSweep, SweepStep) -> Result<SweepStep, RetentionError>,
+) -> Result<(), RetentionError> {
     let mut progress = Progress::new("looked at");
     let mut next_step = || -> Result<bool, RetentionError> {
         let Some(step) = sweep.step(ledger, &[Tenant::default()])? else { return Ok(false) };
-        tally.add(&if args.dry_run { step } else { sweep.commit(ledger, step)? });
+        tally.add(&commit(&mut sweep, step)?);
         let (done, all) = sweep.progress();
         progress.at(done, all);
         Ok(true)
@@ -46,11 +70,7 @@ pub(super) fn run(args: &Prune) -> Result<Exit, Failure> {
         }
     };
     progress.end();
-    drop(opened);
-    let left = !args.dry_run && tally.total() > 0 && bytes_left_in_wal(store)?;
-    swept.map_err(failed)?;
-    print_report(args, &tally, left)?;
-    Ok(Exit::Ok)
+    swept
 }
 
 /// Removes pruned events from the index. Returns whether their bytes are still in the write-ahead

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, folder, shim, shim_of_another_process};
+use crate::client::{Client, events, folder, shim, shim_of_another_process};
 use crate::support::{Folder, Run, until, weaver};
 
 /// A folder whose daemon ends with the test.
@@ -429,9 +429,14 @@ fn verbs_that_write_the_store_borrow_it_from_the_daemon() {
     let mut client = shared.open();
     assert!(reads(&mut client));
     let store = shared.0.arg(".weaver/ledger.db");
-    let pruned = weaver(&["trace", "prune", "--store", &store, "--older-than", "90d", "--dry-run"]);
-    assert_eq!(pruned.code, 0, "{pruned:?}");
-    assert!(reads(&mut client), "the client goes on");
+    let opened = || events(&shared.0).iter().filter(|(kind, _)| kind == "ledger.opened").count();
+    for (more, openings) in [(&["--dry-run"][..], 1), (&[], 2)] {
+        let prune = ["trace", "prune", "--store", &store, "--older-than", "90d"];
+        let pruned = weaver(&[&prune[..], more].concat());
+        assert_eq!(pruned.code, 0, "{pruned:?}");
+        assert!(reads(&mut client), "the client goes on");
+        assert_eq!(opened(), openings, "what only reads needs no loan");
+    }
     client.finish();
 }
 

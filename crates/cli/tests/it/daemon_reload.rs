@@ -360,8 +360,7 @@ fn a_daemon_that_lent_its_store_is_there_again() {
     let mut client = daemon.web.client();
     for loan in 1..=3 {
         assert!(!client.execute("good.people", json!({})).0, "{}", daemon.log());
-        let pruned =
-            weaver(&["trace", "prune", "--store", &store, "--older-than", "90d", "--dry-run"]);
+        let pruned = weaver(&["trace", "prune", "--store", &store, "--older-than", "90d"]);
         assert_eq!(pruned.code, 0, "{pruned:?}");
         until("it listens again", || daemon.listens());
         assert!(daemon.tools().contains("tool_browse"), "{loan}: {}", daemon.log());

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, folder, of_capability, reason, shown};
-use crate::fixture::{MANY_TOOLS, long_name};
+use crate::client::{self, Client, folder, of_capability, reason, shown};
+use crate::fixture::{self, MANY_TOOLS, long_name};
 use crate::support::weaver;
 
 const PROXY: &str = "[gateway]\nmode = \"proxy\"";
@@ -306,6 +306,35 @@ fn what_a_server_says_of_its_tool_is_shown_without_hidden_characters() {
     properties.as_object_mut().unwrap().remove("_justification");
     assert_eq!(body["inputSchema"]["properties"], properties);
     client.finish();
+}
+
+#[test]
+fn what_a_server_says_of_all_its_tools_is_shown_while_it_is_what_was_approved() {
+    let digest = |instructions: &str| {
+        let tool = &fixture::tools("good")[0];
+        assert_eq!(tool["name"], "echo");
+        let digest = weaver_gateway::serve::upstream_digest(tool, Some(instructions)).unwrap();
+        format!("[capabilities.\"s.echo\"]\nupstream_digest = \"{digest}\"\n")
+    };
+    for (approved, is_shown) in [(fixture::INSTRUCTIONS, true), ("be quick", false)] {
+        let hidden = client::contracts(&["s"]).replace("\"]\n", "\"]\nvisible = false\n");
+        let only_echo = format!("{hidden}{}visible = true\n", digest(approved));
+        let said = |settings: &str, request: &str, params: Value| {
+            let folder = folder(&[("s", "good")], settings, "");
+            client::replace(&folder, "contracts", 2, &only_echo);
+            let mut client = Client::open(&folder);
+            // A server says nothing before it is there.
+            client.tools();
+            let answer = client.request(request, params).to_string();
+            client.finish();
+            answer
+        };
+        let all = said(PROXY, "server/discover", json!({}));
+        assert_eq!(all.contains("Server `s` says: be kind"), is_shown, "{all}");
+        let browse = json!({"name": "tool_browse", "arguments": {"capability": "s.echo"}});
+        let one = said("", "tools/call", browse);
+        assert_eq!(one.contains("server_says") && one.contains("be kind"), is_shown, "{one}");
+    }
 }
 
 #[test]

@@ -21,18 +21,16 @@ pub(super) fn leave(socket: &TcpListener) -> io::Result<()> {
     Ok(dup2_stdin(socket)?)
 }
 
-/// The socket that the program before left, if it listens at this address.
-pub(super) fn take(address: SocketAddr) -> Option<TcpListener> {
+/// The socket that the program before left, if it listens at this address. Another one is closed:
+/// clients would wait in its queue for nobody.
+pub(super) fn take(address: Option<SocketAddr>) -> Option<TcpListener> {
     let input = io::stdin();
     let is_socket = is_listening(input.as_fd()).unwrap_or(false);
     // Open in no program that this one starts.
     let socket = is_socket.then(|| input.as_fd().try_clone_to_owned().ok()).flatten()?;
-    let listener = TcpListener::from(socket);
-    let bound = listener.local_addr().ok()?;
-    let is_same = bound.ip() == address.ip() && [0, bound.port()].contains(&address.port());
-    if !is_same {
-        return None;
-    }
     dup2_stdin(File::open("/dev/null").ok()?).ok()?;
-    Some(listener)
+    let listener = TcpListener::from(socket);
+    let (bound, address) = (listener.local_addr().ok()?, address?);
+    let is_same = bound.ip() == address.ip() && [0, bound.port()].contains(&address.port());
+    is_same.then_some(listener)
 }

@@ -100,7 +100,7 @@ impl HttpListener {
             Some(bound) => bound,
             None => {
                 self.sessions.load(&folder.sessions());
-                let handed_over = handed_over_socket::take(address);
+                let handed_over = handed_over_socket::take(Some(address));
                 let socket = handed_over.map_or_else(|| StdListener::bind(address), Ok)?;
                 socket.set_nonblocking(true)?;
                 BoundAddress { requested: address, socket, kept: Arc::default() }
@@ -128,9 +128,10 @@ impl HttpListener {
         }
     }
 
-    /// Stops listening.
+    /// Stops listening, also where the program before listened.
     pub(super) fn close(&mut self) {
         self.bound = None;
+        drop(handed_over_socket::take(None));
     }
 
     /// Does some work; meanwhile keeps the connections that come, and answers checks.

@@ -12,6 +12,7 @@
 //! If no daemon is available, every request is answered with an error that says why.
 
 mod message;
+mod open_requests;
 mod session;
 
 use std::io::{self, BufRead as _, BufReader, Read as _};

@@ -22,6 +22,7 @@ use super::meta_tool_definitions::MAX_SHORTLIST;
 use super::name_suggestion;
 use super::render::Reply;
 use super::sanitised_description;
+use super::server_instructions;
 use crate::config::ExecuteTools;
 
 /// The longest query, in bytes.
@@ -288,10 +289,13 @@ async fn describe_tool(client: &Client, id: &str) -> Reply {
                 "description": sanitised_description::text(&firewall, &spec.description),
                 "inputSchema": spec.input_schema.as_ref().map(|schema| sanitised_description::schema(&firewall, schema)),
             });
-            if let (Some(tool), Some(fields)) =
-                (execute_tool_name(client, entry.capability()), body.as_object_mut())
-            {
-                fields.insert("run_with".to_owned(), json!(tool));
+            let more = [
+                ("run_with", execute_tool_name(client, entry.capability()).map(str::to_owned)),
+                ("server_says", server_instructions::of_tool(client, &firewall, &spec.id)),
+            ];
+            if let Some(fields) = body.as_object_mut() {
+                let more = more.into_iter().filter_map(|(name, value)| Some((name, value?)));
+                fields.extend(more.map(|(name, value)| (name.to_owned(), json!(value))));
             }
             Reply::ok(body)
         }

@@ -120,8 +120,10 @@ impl Session {
         }
         let is_open = era == Era::Modern || self.has_answered_initialize.load(Ordering::Acquire);
         match request.method.as_str() {
-            "initialize" if era == Era::Legacy => Ok(self.initialize(client, &request.params)),
-            "server/discover" => Ok(discover(client)),
+            "initialize" if era == Era::Legacy => {
+                Ok(self.initialize(client, &request.params).await)
+            }
+            "server/discover" => Ok(discover(client).await),
             "ping" if era == Era::Legacy => Ok(json!({})),
             _ if !is_open => Err(RpcError::new(
                 code::INVALID_REQUEST,
@@ -179,7 +181,7 @@ impl Session {
         }
     }
 
-    fn initialize(&self, client: &Client, params: &Map<String, Value>) -> Value {
+    async fn initialize(&self, client: &Client, params: &Map<String, Value>) -> Value {
         let requested = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         let version = LEGACY_VERSIONS
             .into_iter()
@@ -203,7 +205,7 @@ impl Session {
             "protocolVersion": version,
             "capabilities": capabilities,
             "serverInfo": server_info(),
-            "instructions": instructions::for_client(client),
+            "instructions": instructions::for_client(client).await,
         })
     }
 }
@@ -238,7 +240,7 @@ pub(crate) fn log_level(params: &Map<String, Value>) -> Result<Option<LogLevel>,
     level.map(Some)
 }
 
-fn discover(client: &Client) -> Value {
+async fn discover(client: &Client) -> Value {
     let mut capabilities = feature_methods::server_capabilities(&client.gateway, Era::Modern);
     let tools = match client.profile.mode {
         ToolListMode::Proxy => json!({ "listChanged": true }),
@@ -252,7 +254,7 @@ fn discover(client: &Client) -> Value {
         "capabilities": capabilities,
         "serverInfo": server_info(),
         "_meta": { "io.modelcontextprotocol/serverInfo": server_info() },
-        "instructions": instructions::for_client(client),
+        "instructions": instructions::for_client(client).await,
         "ttlMs": 60_000,
         "cacheScope": "private",
     })

@@ -199,6 +199,9 @@ impl FeatureSnapshot {
         }
         if let Some((server, server_uri)) = split_server_prefix(uri) {
             let server = self.servers.get(server).filter(|server| may_see(server))?;
+            if names_host(server_uri) && !self.has_template_for(server, server_uri) {
+                return None;
+            }
             return Some(ResourceAddress { server: server.clone(), uri: server_uri.to_owned() });
         }
         // Any other URI of our own scheme belongs to no server.
@@ -211,6 +214,10 @@ impl FeatureSnapshot {
             .filter(|(_, pattern)| pattern.matches(uri))
             .map(|(s, _)| s)
             .collect();
+        // What no server lists or has a template for would be fetched from wherever it leads.
+        if matching.is_empty() && names_host(uri) {
+            return None;
+        }
         let candidates: Vec<&UpstreamName> = if matching.is_empty() {
             self.servers.iter().filter(|server| may_see(server)).collect()
         } else {
@@ -220,6 +227,10 @@ impl FeatureSnapshot {
             [server] => Some(ResourceAddress { server: (*server).clone(), uri: uri.to_owned() }),
             _ => None,
         }
+    }
+
+    fn has_template_for(&self, server: &UpstreamName, uri: &str) -> bool {
+        self.patterns.iter().any(|(own, pattern)| own == server && pattern.matches(uri))
     }
 
     /// The exported URI of a resource.
@@ -333,6 +344,13 @@ fn split_server_prefix(uri: &str) -> Option<(&str, &str)> {
     let (server, server_uri) = uri.strip_prefix(SCHEME)?.split_once('/')?;
     // A digest stands for a listed URI, or for none.
     (!server_uri.is_empty() && !server_uri.starts_with('~')).then_some((server, server_uri))
+}
+
+/// Whether a URI leads to a host of the network, whoever serves it.
+fn names_host(uri: &str) -> bool {
+    const SCHEMES: [&str; 7] = ["http", "https", "ftp", "ftps", "sftp", "ws", "wss"];
+    let scheme = uri.trim_start().split_once(':').map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme)))
 }
 
 /// A pattern for a URI template (RFC 6570): each expression matches any text.

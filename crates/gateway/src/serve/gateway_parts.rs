@@ -20,6 +20,7 @@ use super::ServeOptions;
 use super::clock::BootTimeClock;
 use super::confinement_signal::ConfinementSignalSource;
 use super::error::ServeError;
+use super::long_work::off_worker;
 use super::own_tools;
 use super::salt;
 use super::timer::TokioTimer;
@@ -113,7 +114,7 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         firewall: Some(firewall),
         preconditions: Some(Arc::new(preconditions)),
         signals: Arc::new(sentinel::signal_monitor(&config.sentinels, Some(signals))),
-        long_work: Some(Arc::new(run_long_work)),
+        long_work: Some(Arc::new(|work: &mut dyn FnMut()| off_worker(work))),
         ..Ports::default()
     };
     let kernel = Kernel::builder(Arc::clone(&registry), policy)
@@ -233,14 +234,4 @@ fn open_publisher(
     let settings = PublisherSettings { signing: settings.clone(), folder: config.base() };
     let (clock, random) = (Arc::clone(ports.clock), Arc::clone(ports.random));
     Ok(Some(CheckpointPublisher::new(Arc::clone(ledger), settings, key, clock, random)?))
-}
-
-/// Runs long work on this thread, whose other tasks go on in another: one client's large results do
-/// not keep the calls of others waiting.
-fn run_long_work(work: &mut dyn FnMut()) {
-    let flavor = tokio::runtime::Handle::try_current().map(|runtime| runtime.runtime_flavor());
-    match flavor {
-        Ok(tokio::runtime::RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
-        _ => work(),
-    }
 }

@@ -211,6 +211,11 @@ impl ManagedServer {
         self.state.lock().map(|state| state.tools.clone()).unwrap_or_default()
     }
 
+    /// What the server says of its tools as a whole.
+    pub(crate) fn instructions(&self) -> Option<String> {
+        self.state.lock().ok()?.instructions.clone()
+    }
+
     /// True once its tools were listed, although the list may be incomplete.
     fn is_ready(&self) -> bool {
         self.state.lock().is_ok_and(|state| state.ready)

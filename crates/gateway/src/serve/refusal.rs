@@ -71,7 +71,7 @@ fn held_message(decision: &Decision, request: &ApprovalRequestId, reason: Reason
     };
     format!(
         "{}: {}. Nothing was executed: {so_far}. Tell the user to run `weaver approve grant {request}`, go on \
-         with other work, and make the same call again once it is granted.",
+         with other work, and make the same call again as soon as it is granted, before anything else is written.",
         decision.primary_reason(),
         decision.detail()
     )

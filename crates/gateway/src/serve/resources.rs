@@ -14,7 +14,7 @@ use super::feature_snapshot::{ResourceAddress, ServerItem};
 use super::list_page::ListPage;
 use super::message::{RpcError, code, excerpt};
 use super::name_suggestion;
-use super::render::Reply;
+use super::render::{Reply, remove_our_metadata};
 use super::sanitised_item;
 use super::server_feature::FeatureKind;
 
@@ -155,7 +155,9 @@ fn contents(reply: Reply, uri: &str, exported: impl Fn(&str) -> String) -> Map<S
         let exported_uri = item.get("uri").and_then(Value::as_str).map(&exported);
         item.insert("uri".to_owned(), json!(exported_uri.unwrap_or_else(|| uri.to_owned())));
         put_content(&mut item, block);
-        Value::Object(item)
+        let mut item = Value::Object(item);
+        remove_our_metadata(&mut item);
+        item
     });
     let mut result = Map::from_iter([("contents".to_owned(), Value::Array(contents.collect()))]);
     if !reply.meta.is_empty() {

@@ -125,6 +125,14 @@ pub(super) fn rule_texts(rows: &[ReviewRow], known: &KnownNames) -> RuleTexts {
             let reason = "the GraphQL document has a mutation, which changes something";
             add("mutations", reason.to_owned(), mutation.clone(), row);
         }
+        if let Some(saved) = &row.saved_file_match {
+            let reason = "it would save its result among keys, start-up files or the system";
+            add("saved-files", reason.to_owned(), saved.clone(), row);
+        }
+        if let Some(statement) = &row.statement_match {
+            let reason = "the tool is to read, and the statement is not plainly a read of tables";
+            add("statements", reason.to_owned(), statement.clone(), row);
+        }
         let Some(LocalWriteBounds { write, folders }) = &row.local_write else { continue };
         if let Some(bounds) = write.bounding_match(folders) {
             let outside =

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use weaver_policy::MatchConditions;
 use weaver_policy::critical::{self, ArgumentRole};
 use weaver_policy_analysis::propose::{
-    ContractProposal, graphql_mutation_match, local_read, option_injection_match,
+    ContractProposal, changing_statement_match, graphql_mutation_match, local_read,
+    option_injection_match, saved_file_match,
 };
-use weaver_types::{CapabilityId, Effects, JsonPointer, SinkKind, UpstreamName};
+use weaver_types::{CapabilityId, Effects, Impact, JsonPointer, SinkKind, UpstreamName};
 
 use super::documents::{self, ToolRule};
 use super::local_writes::{self, KnownNames, LocalWriteBounds, RuleTexts};
@@ -52,6 +53,10 @@ pub struct ReviewRow {
     pub(super) option_injection_match: Option<MatchConditions>,
     /// Matches calls whose GraphQL document changes something.
     pub(super) mutation_match: Option<MatchConditions>,
+    /// Matches calls of a tool that reads which save its result in a sensitive place.
+    pub(super) saved_file_match: Option<MatchConditions>,
+    /// Matches calls of a tool that reads whose SQL statement does more than that.
+    pub(super) statement_match: Option<MatchConditions>,
 }
 
 /// Why a tool's permission cannot be changed as requested.
@@ -341,6 +346,7 @@ fn review_row<'l>(
         (None, Some(local)) => local.proposal.clone(),
         (None, None) => listed.propose_contract(),
     };
+    let reads = bounds && proposal.effects.impact == Impact::Read;
     proposal.upstream_digest = capability.spec().upstream_digest;
     let suspicions = weaver_agent_kernel::suspicions(capability);
     let suspicious = !suspicions.is_empty();
@@ -369,6 +375,13 @@ fn review_row<'l>(
         address_match: local_read.map(|local| local.address_match),
         option_injection_match: bounds.then(|| option_injection_match(&tool)).flatten(),
         mutation_match: bounds.then(|| graphql_mutation_match(&tool)).flatten(),
+        saved_file_match: reads
+            .then(|| {
+                let folders = folders.get(server.as_str()).map(Vec::as_slice).unwrap_or_default();
+                saved_file_match(&tool, folders)
+            })
+            .flatten(),
+        statement_match: reads.then(|| changing_statement_match(&tool)).flatten(),
     })
 }
 

@@ -1,6 +1,5 @@
 //! A shim's session: its connection to the daemon, and unanswered requests.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, BufReader, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -9,16 +8,12 @@ use std::time::{Duration, Instant};
 
 use super::ConnectFn;
 use super::message::{self, Envelope};
+use super::open_requests::{OpenRequest, OpenRequests};
 use crate::daemon::error::DaemonError;
 use crate::daemon::start::DaemonConnection;
 use crate::serve::AfterShutdown;
 use crate::session_setup::{RESUME_ID, SessionSetup};
 
-/// How many requests may be unanswered.
-const MAX_OPEN_REQUESTS: usize = 1024;
-/// How many bytes of requests are kept for sending again: less than a socket buffer, so that
-/// sending them never blocks.
-const MAX_RESEND_BYTES: usize = 48 * 1024;
 /// How long after a failed attempt the next connection is attempted.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -50,8 +45,7 @@ struct State {
     link: DaemonLink,
     /// The next connection to read.
     reader: Option<BufReader<UnixStream>>,
-    /// The unanswered requests, by their ids in JSON.
-    open: BTreeMap<String, OpenRequest>,
+    open: OpenRequests,
     setup: SessionSetup,
     client_closed: bool,
     /// What the client reads.
@@ -83,25 +77,13 @@ pub(super) enum ConnectMode {
     ExistingOnly,
 }
 
-/// What happens to an unanswered request when the daemon dies.
-enum OpenRequest {
-    /// It is sent again; its line.
-    Resendable(Vec<u8>),
-    /// It may have run: the client is told so.
-    Call,
-    /// It may change a task that ended with the daemon, and whose call may have run.
-    AboutTask,
-    /// It is answered with an error.
-    NotResendable,
-}
-
 impl Session {
     /// A session that is not connected yet. Answers are written to `output`.
     pub(super) fn new(connect: ConnectFn, output: Box<dyn Write + Send>) -> Self {
         let state = State {
             link: DaemonLink::NotConnected,
             reader: None,
-            open: BTreeMap::new(),
+            open: OpenRequests::default(),
             setup: SessionSetup::default(),
             client_closed: false,
             output,
@@ -265,25 +247,6 @@ impl Session {
     }
 }
 
-impl OpenRequest {
-    fn is_about_task(&self) -> bool {
-        match self {
-            Self::Resendable(line) => Envelope::parse(line)
-                .is_some_and(|sent| sent.method().is_some_and(message::is_about_task)),
-            Self::AboutTask => true,
-            Self::Call | Self::NotResendable => false,
-        }
-    }
-
-    /// How many bytes of it are kept.
-    fn resend_bytes(&self) -> usize {
-        match self {
-            Self::Resendable(line) => line.len(),
-            Self::Call | Self::AboutTask | Self::NotResendable => 0,
-        }
-    }
-}
-
 impl State {
     /// Records a request of the client, and what it sets up in the session.
     fn note_request(&mut self, line: &[u8]) {
@@ -295,24 +258,7 @@ impl State {
             self.open.remove(&id);
         }
         let (Some(id), Some(method)) = (envelope.request_id(), envelope.method()) else { return };
-        if self.open.len() >= MAX_OPEN_REQUESTS {
-            // The daemon refuses more than this anyway; an unrecorded request is merely not
-            // answered if the daemon dies.
-            return;
-        }
-        let resend_bytes: usize = self.open.values().map(OpenRequest::resend_bytes).sum();
-        let request = match method {
-            "tools/call" => OpenRequest::Call,
-            method
-                if message::is_repeatable(method)
-                    && resend_bytes + line.len() <= MAX_RESEND_BYTES =>
-            {
-                OpenRequest::Resendable(line.to_vec())
-            }
-            method if message::is_about_task(method) => OpenRequest::AboutTask,
-            _ => OpenRequest::NotResendable,
-        };
-        self.open.insert(id, request);
+        self.open.add(id, method, line);
     }
 
     /// The daemon is about to end: sent requests are still answered, later ones wait.
@@ -325,7 +271,7 @@ impl State {
 
     /// Answers the calls that a daemon left unanswered. Each may have run.
     fn answer_lost_calls(&mut self) {
-        for (id, _) in self.take_open(|request| matches!(request, OpenRequest::Call)) {
+        for (id, _) in self.open.take_calls() {
             self.write_to_client(&message::outcome_unknown_answer(&id));
         }
     }
@@ -333,33 +279,16 @@ impl State {
     /// Answers the requests that cannot be sent again.
     fn answer_unresendable(&mut self) {
         self.answer_lost_calls();
-        let unresendable = |request: &OpenRequest| {
-            matches!(request, OpenRequest::AboutTask | OpenRequest::NotResendable)
-        };
-        for (id, request) in self.take_open(unresendable) {
+        for (id, request) in self.open.take_unresendable() {
             self.refuse(&id, &request, "daemon.ended", ENDED_MESSAGE);
         }
-    }
-
-    /// Removes the open requests of a kind.
-    fn take_open(&mut self, kind: fn(&OpenRequest) -> bool) -> BTreeMap<String, OpenRequest> {
-        let all = std::mem::take(&mut self.open);
-        let (taken, left) = all.into_iter().partition(|(_, request)| kind(request));
-        self.open = left;
-        taken
     }
 
     /// Restores the session on a new connection, and sends open requests again.
     fn restore_session(&mut self) {
         let DaemonLink::Connected(stream) = &self.link else { return };
         let mut stream = &**stream;
-        let repeated = || {
-            self.open.values().filter_map(|request| match request {
-                OpenRequest::Resendable(line) => Some(line),
-                _ => None,
-            })
-        };
-        let opening = repeated().any(|line| {
+        let opening = self.open.resendable_lines().any(|line| {
             Envelope::parse(line).is_some_and(|sent| sent.method() == Some("initialize"))
         });
         if !opening {
@@ -367,7 +296,7 @@ impl State {
                 let _ = stream.write_all(&line);
             }
         }
-        for line in repeated() {
+        for line in self.open.resendable_lines() {
             let _ = stream.write_all(line);
         }
     }
@@ -388,7 +317,7 @@ impl State {
             DaemonLink::Unavailable { code, problem, .. } => (code.clone(), problem.clone()),
             _ => (DaemonError::NotRunning.code().to_owned(), DaemonError::NotRunning.to_string()),
         };
-        for (id, request) in std::mem::take(&mut self.open) {
+        for (id, request) in self.open.take_all() {
             self.refuse(&id, &request, &code, &problem);
         }
     }

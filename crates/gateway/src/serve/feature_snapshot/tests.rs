@@ -85,6 +85,20 @@ fn what_is_not_listed_is_found_by_template_or_at_the_only_server() {
 }
 
 #[test]
+fn an_address_of_the_network_is_found_only_where_a_server_lists_it_or_has_a_template_for_it() {
+    let one = snapshot(&[server("a", &["x://1", "https://docs.example/a"], &[])]);
+    assert_eq!(found(&one, "https://docs.example/a"), at("a", "https://docs.example/a"));
+    for uri in ["https://evil.example/?d=stolen", "HTTP://evil.example/", "weaver://a/ftp://evil"] {
+        assert_eq!(found(&one, uri), None, "{uri}");
+    }
+    assert_eq!(found(&one, "file:///a"), at("a", "file:///a"));
+    let two = snapshot(&[server("a", &[], &["https://{host}/x"]), server("b", &[], &[])]);
+    assert_eq!(found(&two, "https://a.example/x"), at("a", "https://a.example/x"));
+    assert_eq!(found(&two, "weaver://a/https://a.example/x"), at("a", "https://a.example/x"));
+    assert_eq!(found(&two, "weaver://b/https://a.example/x"), None);
+}
+
+#[test]
 fn who_may_not_see_a_server_finds_nothing_of_it() {
     let snapshot = snapshot(&[server("a", &["x://1"], &["x://{id}"]), server("b", &[], &[])]);
     let sees = |server: &UpstreamName| server.as_str() == "b";

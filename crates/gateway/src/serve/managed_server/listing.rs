@@ -17,6 +17,7 @@ use super::listing_context::ListingContext;
 use super::{ManagedServer, ServerProblem, ServerState};
 use crate::serve::instance_id::InstanceId;
 use crate::serve::listed_definition::{ListedDefinition, TaskSupport};
+use crate::serve::long_work::off_worker;
 use crate::serve::server_feature::ServerFeatures;
 use crate::serve::{event, pending_relays, tool_proposal};
 use crate::telemetry;
@@ -75,7 +76,7 @@ impl ManagedServer {
         } = registrations;
         other_capabilities.extend(pending_relays::capabilities(&self.name, &self.relays));
         let RegisteredTools { definitions: listed, mut problems } =
-            self.register(kernel.registry(), tools, other_capabilities, connection);
+            off_worker(|| self.register(kernel.registry(), tools, other_capabilities, connection));
         problems.extend(feature_problems);
         self.store_features(observer, id, features);
         let count = listed.len();

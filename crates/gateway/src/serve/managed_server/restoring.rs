@@ -20,11 +20,14 @@ impl ManagedServer {
         let Some(stored) = StoredListing::load(kernel, tenant, &self.name) else { return };
         let policy = kernel.policy();
         let (mut set, mut tools) = (Vec::new(), BTreeMap::new());
+        // The signed digests cover them, so they are the same for all tools.
+        let mut instructions = None;
         for (name, tool) in &stored.tools {
             let Some(capability) = tool.signed_capability(name, &self.config, &policy) else {
                 continue;
             };
             let definition = ListedDefinition::new(&tool.to_value());
+            instructions = tool.instructions.clone();
             tools.insert(capability.id().clone(), Arc::new(definition));
             set.push((capability, unlisted_driver()));
         }
@@ -36,6 +39,7 @@ impl ManagedServer {
         tools.retain(|id, _| kernel.registry().contains(id));
         if let Ok(mut state) = self.state.lock() {
             state.tools = tools;
+            state.instructions = instructions;
             state.stored = Some(stored);
         }
     }

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
 
+use super::super::open_requests::MAX_OPEN_REQUESTS;
 use super::*;
 use crate::daemon::hello::{Welcome, WelcomeOutcome};
 use crate::serve::DRAINING_METHOD;
