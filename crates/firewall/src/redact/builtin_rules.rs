@@ -22,11 +22,13 @@ const RULE_FILES: &[&str] = &[
     include_str!("../../assets/rules/connection.toml"),
     include_str!("../../assets/rules/keys.toml"),
     include_str!("../../assets/rules/payment.toml"),
+    include_str!("../../assets/rules/places.toml"),
     include_str!("../../assets/rules/spoken.toml"),
     include_str!("../../assets/rules/vcs.toml"),
     include_str!("../../assets/rules/vendors_a_c.toml"),
     include_str!("../../assets/rules/vendors_d_g.toml"),
     include_str!("../../assets/rules/vendors_h_n.toml"),
+    include_str!("../../assets/rules/vendors_marked.toml"),
     include_str!("../../assets/rules/vendors_o_s.toml"),
     include_str!("../../assets/rules/vendors_t_z.toml"),
 ];

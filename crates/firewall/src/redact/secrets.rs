@@ -11,12 +11,15 @@ mod chosen_secret;
 mod credential_call;
 mod credential_value;
 mod folded_name;
+mod key_prefix;
 mod keyword_proximity;
 mod keywords;
 mod labelled_value;
 mod line_value;
 pub(crate) mod name_words;
 mod password_table;
+mod refused_forms;
+mod remark_words;
 mod rules;
 pub(crate) mod secret_name;
 #[cfg(test)]
@@ -30,6 +33,7 @@ use std::ops::Range;
 pub(crate) use aligned_table::{ColumnReader, cells_below};
 pub(crate) use credential_call::credential_in_call;
 pub(crate) use credential_value::is_secret_text;
+pub(crate) use remark_words::is_word_of_remarks;
 pub(crate) use secret_name::SecretKind;
 pub(crate) use token_stats::{is_dated, is_random_token};
 

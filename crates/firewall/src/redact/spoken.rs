@@ -4,6 +4,7 @@
 //! connects it with the label is graded as well, and the sum decides ([`NEEDED`]). A name before a
 //! sign, as in program text and configuration, is read elsewhere (`secrets`).
 
+mod access_code;
 mod grammar;
 mod lexicon;
 mod points;
@@ -13,7 +14,9 @@ mod tests;
 use std::ops::Range;
 
 use super::secrets::{credential_in_call, is_random_token};
-use super::validators::{looks_like_password, made_password, not_an_identifier, not_placeholder};
+use super::validators::{
+    is_joined_words, looks_like_password, made_password, not_an_identifier, not_placeholder,
+};
 use grammar::Word;
 use points::{NEEDED, form, place};
 
@@ -33,6 +36,7 @@ const GRADERS: &[(&str, Grader)] = &[
         let name = text.get(label.clone())?.split([' ', '/']).next()?.len();
         decide(text, label.start..label.start + name, end, LabelKind::Account)
     }),
+    ("access_code", access_code::find),
     ("credential_call", credential_in_call),
     ("printed_secret", printed),
 ];
@@ -50,8 +54,11 @@ fn printed(text: &str, label: Range<usize>, end: usize) -> Option<Range<usize>> 
     let start = label.end + text.get(label.end..end)?.find('\n')? + 1;
     let rest = grammar::part_of(text, start, MAX_COMMAND_BYTES);
     let line = rest.split(['\r', '\n']).next()?;
-    let is_hexadecimal = line.bytes().all(|b| b.is_ascii_hexdigit());
-    let is_value = !is_hexadecimal && !grammar::is_no_value(line) && looks_like_password(line);
+    // A commit has the form of a key that was drawn.
+    let is_drawn = ["rand", "genkey", "get-key"].iter().any(|word| command.contains(word));
+    let is_hexadecimal = line.bytes().all(|b| b.is_ascii_hexdigit()) && !is_drawn;
+    let is_password = looks_like_password(line) || is_joined_words(line);
+    let is_value = !is_hexadecimal && !grammar::is_no_value(line) && is_password;
     let ends = |c: char| c.is_whitespace() || "<>()[]{}|\"'`,;".contains(c);
     (is_prompt && is_value && !line.contains(ends)).then(|| start..start + line.len())
 }
@@ -260,6 +267,11 @@ fn grade(
         return if is_token { form::JOINED } else { 0 };
     }
     if grammar::is_no_value(value_text) || !looks_like_password(value_text) {
+        let is_spoken = matches!(kind, LabelKind::Password | LabelKind::Short);
+        let is_near = !between.is_below && (between.words == 0 || between.ends_in_verb);
+        if is_spoken && is_near && is_joined_words(value_text) {
+            return form::WORDS;
+        }
         let may_be_words = between.is_pair || between.is_answer || is_network && between.has_sign;
         return match may_be_words && between.words == 0 && grammar::is_of_words(value_text) {
             true => form::WORDS,

@@ -11,7 +11,19 @@ const fn is_password_sign(byte: u8) -> bool {
     byte.is_ascii_digit()
         || matches!(
             byte,
-            b'!' | b'#' | b'$' | b'%' | b'&' | b'*' | b'+' | b'@' | b'^' | b'~' | b'?'
+            b'!' | b'#'
+                | b'$'
+                | b'%'
+                | b'&'
+                | b'*'
+                | b'+'
+                | b'@'
+                | b'^'
+                | b'~'
+                | b'?'
+                | b'-'
+                | b'_'
+                | b'/'
         )
 }
 

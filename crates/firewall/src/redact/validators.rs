@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use crate::redact::checksum;
-use crate::redact::secrets::{is_dated, name_words::PASSWORD_ENDINGS};
+use crate::redact::secrets::{is_dated, is_random_token, name_words::PASSWORD_ENDINGS};
 
 /// A word list that keeps its line breaks.
 macro_rules! words {
@@ -21,7 +21,10 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-pub(crate) use password::{is_of_two_names, is_span_or_method, looks_like_password, made_password};
+use password::{chosen_password, password_or_words};
+pub(crate) use password::{
+    is_joined_words, is_of_two_names, is_span_or_method, looks_like_password, made_password,
+};
 
 /// A validator: true if the text may be such a value.
 pub(crate) type Validator = fn(&str) -> bool;
@@ -30,6 +33,7 @@ pub(crate) type Validator = fn(&str) -> bool;
 const VALIDATORS: &[(&str, Validator)] = &[
     ("base64_json", base64_json),
     ("basic_pair", basic_pair),
+    ("chosen_password", chosen_password),
     ("has_digit", has_digit),
     ("login_pair", login_pair),
     ("luhn", luhn),
@@ -46,8 +50,10 @@ const VALIDATORS: &[(&str, Validator)] = &[
     ("not_its_name", not_its_name),
     ("not_placeholder", not_placeholder),
     ("not_template", not_template),
-    ("one_time_code", one_time_code),
+    ("one_time_code", is_drawn_code),
     ("password_like", looks_like_password),
+    ("password_or_words", password_or_words),
+    ("random_token", random_token),
     ("token_like", token_like),
 ];
 
@@ -135,12 +141,17 @@ fn not_a_scheme(text: &str) -> bool {
 }
 
 /// Digits that were drawn: not a year, not one digit throughout, and not in the order of counting.
-fn one_time_code(text: &str) -> bool {
+pub(crate) fn is_drawn_code(text: &str) -> bool {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_digit).collect();
     let is_year = digits.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
     let steps =
         |by: u8| digits.windows(2).all(|pair| matches!(pair, [a, b] if *b == a.wrapping_add(by)));
     !is_year && !steps(0) && !steps(1) && !steps(u8::MAX)
+}
+
+/// At least sixteen characters in no order, which are no hash and no identifier.
+fn random_token(text: &str) -> bool {
+    is_random_token(text.as_bytes())
 }
 
 fn has_digit(text: &str) -> bool {

@@ -53,7 +53,7 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
          mobil|puhelin|matkapuhelin|komórka|pager|voicemail|switchboard|toll-free|\
          toll free|hp|viber|handynummer|mobilnummer|durchwahl|erreichbar unter|erreichen mich unter|\
          tél|joindre au|joignable au|appelez*|appeler le|tfno|tlf|celulares|llámame*|llame al|\
-         llamar al|llámenos*|chiamami*|chiamare il|telemóvel|telemovel|telefone|fone|me liga*|\
+         llamar al|llámame al|llámanos al|llámenos al|or text|llámenos*|chiamami*|chiamare il|telemóvel|telemovel|telefone|fone|me liga*|\
          ligue para|volej*|zavolej*|telefoon*|mobiel*|bel me|selfoon|telepon|telp|no hp|hubungi|simu|\
          điện thoại|sđt|đt|di động|komórk*|zadzwoń*|telefonszám|puh|tlf.|rückruf*|rufen sie*|rappelez*|oddzwoń*|terugbel*|\
          call back|callback|direct line|direct dial|numaram|перезвон*|回电|折り返し|직통|\

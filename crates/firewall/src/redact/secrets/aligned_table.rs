@@ -119,7 +119,7 @@ fn is_secret(bytes: &[u8], first: &[u8], cell: &Range<usize>, content: ColumnCon
     let value = AssignedValue {
         range: cell.clone(),
         quoted: false,
-        separator: b' ',
+        separator: b'\t',
         is_adjacent: true,
         requires_token: true,
         fills_line: false,

@@ -43,6 +43,10 @@ pub(super) fn value_after(bytes: &[u8], from: usize, separator: u8) -> Option<As
     start += usize::from(
         b"brfuLN@".contains(&byte_at(bytes, start)) && is_quote(byte_at(bytes, start + 1)),
     );
+    const BYTES_OF: &[u8] = b"[]byte(";
+    if slice(bytes, start..start + BYTES_OF.len()) == BYTES_OF {
+        start += BYTES_OF.len();
+    }
     if let Some(quote) = wrapped_text(bytes, start) {
         (start, requires_token) = (quote, true);
     }
@@ -131,9 +135,10 @@ const fn ends_or_signs() -> [u8; 256] {
 }
 
 /// Calls that make a value of the text that they get.
-const WRAPPERS: [&[u8]; 16] = [
+const WRAPPERS: [&[u8]; 21] = [
     b"some", b"just", b"ok", b"from", b"new", b"of", b"secret", b"secretstr", b"secretstring",
     b"securestring", b"secretbox", b"password", b"redacted", b"sensitive", b"string", b"text",
+    b"b64decode", b"hex2bin", b"unhexlify", b"fromhex", b"decodestring",
 ];
 
 /// The quote that begins the only argument of a call that makes a value of it: `Some("…`,

@@ -228,7 +228,12 @@ fn kind_of_outer_element(bytes: &[u8], start: usize, len: usize) -> Option<Secre
 fn kind_of_attribute(tag: &[u8]) -> Option<SecretKind> {
     let tag = tag.strip_suffix(b"\"")?;
     let (before, name) = tag.split_at_checked(tag.iter().rposition(|b| *b == b'"')?)?;
-    let is_name = [&b" name="[..], b" key=", b" id="].iter().any(|known| before.ends_with(known));
+    let is_name = [&b" name="[..], b" key=", b" id="].iter().any(|known| {
+        before
+            .len()
+            .checked_sub(known.len())
+            .is_some_and(|from| slice(before, from..before.len()).eq_ignore_ascii_case(known))
+    });
     is_name.then(|| secret_name::secret_kind(name))?
 }
 

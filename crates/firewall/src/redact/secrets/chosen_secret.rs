@@ -1,9 +1,10 @@
 //! Secrets that somebody made of words: phrases, and a word beside the account that it opens.
 
 use super::assigned_value::AssignedValue;
+use super::remark_words::{NO_PASSWORDS, STAND_INS};
 use super::secret_name;
 use super::slice;
-use crate::redact::validators::{looks_like_password, not_a_word, words};
+use crate::redact::validators::{is_joined_words, looks_like_password, not_a_word, words};
 
 /// The shortest phrase, in bytes, and the fewest words of one.
 const MIN_PHRASE_LEN: usize = 12;
@@ -13,25 +14,10 @@ const MIN_WORD_LEN: usize = 5;
 /// The longest line that names the account, in bytes.
 const MAX_LINE_BYTES: usize = 96;
 
-/// Words of references to a secret, and of what stands in for one.
-const STAND_INS: &[&str] = words![
-    "secret" "secrets" "key" "token" "password" "change" "this" "long" "random" "string" "here" "dev" "development"
-    "local" "default" "super" "very" "some" "generate" "generated" "value" "prod" "production" "staging" "stage" "qa"
-    "test" "tests" "testing" "jwt" "session" "cookie" "auth" "service" "api" "web" "app" "my" "your" "the" "please" "must"
-    "config" "env" "name" "credentials" "creds" "vault" "ref" "backend" "frontend" "server" "client" "only" "not" "for"
-];
-
 /// Names of accounts.
 const ACCOUNTS: &[&str] = words![
     "user" "username" "user_name" "login" "account" "benutzer" "benutzername" "utilisateur" "identifiant" "usuario"
     "utente" "gebruiker" "konto"
-];
-
-/// What is written for a password that is elsewhere.
-const NO_PASSWORDS: &[&str] = words![
-    "provided" "whatever" "anything" "something" "unchanged" "secure" "plain" "plaintext" "hashed" "encrypted" "never"
-    "always" "array" "varchar" "supplied" "generated" "random" "inherit" "external" "vault" "keyring" "keychain" "prompted"
-    "mypassword" "yourpassword" "somepassword" "thepassword" "pending" "unused" "blank" "removed" "expired" "locked"
 ];
 
 /// True for a phrase, and for `Rowan_Berth9`, which ends its line or is in quotes.
@@ -60,6 +46,24 @@ fn is_phrase(text: &str, value: &AssignedValue, next: u8) -> bool {
         && count >= if numbers > 0 { MIN_WORDS } else { MIN_WORDS + 1 }
         && count + numbers == parts().count()
         && !parts().any(|part| STAND_INS.contains(&part))
+}
+
+/// True for joined words that fill a line of settings, `COUCHDB_PASSWORD: apfel-kern-haus`,
+/// and for a sentence of any language in quotation marks behind a variable of a shell.
+pub(super) fn is_password_of_words(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
+    let is_joined = value.fills_line && !value.quoted && is_joined_words(text);
+    is_joined || is_sentence_of_variable(bytes, value, text)
+}
+
+/// True for `export BORG_PASSPHRASE='drei Möwen auf einem Poller'`.
+fn is_sentence_of_variable(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
+    let before = slice(bytes, value.range.start.saturating_sub(3)..value.range.start);
+    let is_variable = matches!(before, [last, b'=', b'"' | b'\''] if last.is_ascii_uppercase());
+    is_variable
+        && value.quoted
+        && text.chars().all(|c| c.is_alphanumeric() || " .,'-".contains(c))
+        && text.split(' ').filter(|word| !word.is_empty()).count() >= MIN_WORDS
+        && !text.split(' ').any(|word| secret_name::secret_kind(word.as_bytes()).is_some())
 }
 
 /// True for a word that is the password of the account in the line above or below: `user: raj` and
@@ -134,6 +138,26 @@ mod tests {
         assert!(is_made_up("Rowan_Berth9", &value(0..12, true), 0));
         assert!(!is_made_up("Rowan_berth9", &value(0..12, true), 0));
         assert!(!is_made_up("Rowan_Berth9", &value(0..12, true), b' '));
+    }
+
+    #[test]
+    fn words_are_a_password_in_settings_and_in_variables() {
+        for (text, quoted, is) in [
+            ("DB_PASSWORD: apfel-kern-haus", false, true),
+            ("DB_PASSWORD: apfel-kern", false, false),
+            ("DB_PASSWORD: apfel-Kern-haus", false, true),
+            ("DB_PASSWORD: read-from-vault", false, false),
+            ("DB_PASSWORD: toggle-field-icon", false, false),
+            ("X_PASSPHRASE='drei Möwen am Poller'", true, true),
+            ("X_PASSPHRASE='drei Möwen'", true, false),
+            ("X_PASSPHRASE='Bitte das Passwort eingeben'", true, false),
+            ("passphrase='drei Möwen am Poller'", true, false),
+        ] {
+            let from = text.find(['\'', ' ']).unwrap() + 1;
+            let word = text.get(from..).unwrap().trim_end_matches('\'');
+            let value = AssignedValue { quoted, ..value(from..from + word.len(), !quoted) };
+            assert_eq!(is_password_of_words(text.as_bytes(), &value, word), is, "{text}");
+        }
     }
 
     #[test]

@@ -7,7 +7,9 @@
 use std::ops::Range;
 
 use super::token_stats::is_uuid;
-use crate::redact::validators::{looks_like_password, not_its_name, not_placeholder, not_template};
+use crate::redact::validators::{
+    is_joined_words, looks_like_password, not_its_name, not_placeholder, not_template,
+};
 
 /// The most arguments that are read.
 const MAX_ARGUMENTS: usize = 5;
@@ -61,7 +63,10 @@ pub(crate) fn credential_in_call(
             domain.contains('.')
                 && domain.bytes().all(|b| b.is_ascii_lowercase() || b"-.:".contains(&b))
         });
-        (is_bare && !is_host && (is_any || looks_like_password(password))).then_some(value)
+        (is_bare
+            && !is_host
+            && (is_any || looks_like_password(password) || is_joined_words(password)))
+        .then_some(value)
     })
 }
 

@@ -2,13 +2,17 @@
 //! is around it.
 
 use super::assigned_value::AssignedValue;
+use super::refused_forms::{
+    is_account_entry, is_list_of_checks, is_measure_without_blanks, is_rooted_path, is_sentence,
+    is_type_or_pattern, is_version_or_url,
+};
 use super::secret_name::{self, SecretKind};
 use super::token_stats::{self, TokenStats, is_uuid};
 use super::{byte_at, chosen_secret, line_value, slice, vendor_id};
 use crate::redact::checksum;
 use crate::redact::validators::{
-    has_scrambled_word, is_of_two_names, is_span_or_method, looks_like_password, not_a_path,
-    not_an_identifier, not_its_name, not_placeholder, not_placeholder_password,
+    has_scrambled_word, is_joined_words, is_of_two_names, is_span_or_method, looks_like_password,
+    not_a_path, not_an_identifier, not_its_name, not_placeholder, not_placeholder_password,
 };
 
 /// Prefixes of values that say where a secret is kept.
@@ -64,37 +68,10 @@ pub(super) fn is_digest_name(raw: &[u8]) -> bool {
             && parts.all(is_word)
 }
 
-/// True for a number of a version, `^1.7.1`, or a URL, which hides its own password.
-fn is_version_or_url(text: &str) -> bool {
-    let number = text.trim_start_matches(['^', '~', 'v']);
-    let is_version =
-        number.matches('.').count() >= 2 && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
-    is_version || scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphabetic())
-}
-
 /// True for a number of at most 64 bits: `0x00007ff8a44172b0`.
 pub(super) fn is_memory_address(raw: &[u8]) -> bool {
     raw.strip_prefix(b"0x")
         .is_some_and(|digits| digits.len() <= 16 && digits.iter().all(u8::is_ascii_hexdigit))
-}
-
-/// True for a path of two or more names: `NOPASSWD: /usr/bin/systemctl`, `password: /run/secrets/db`.
-fn is_rooted_path(text: &str) -> bool {
-    let is_name = |part: &str| {
-        part.len() > 1 && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
-    };
-    text.strip_prefix('/').is_some_and(|path| {
-        path.contains('/') && path.split('/').all(is_name) && !has_scrambled_word(path)
-    })
-}
-
-/// True for the rest of a line of `/etc/passwd` for a user `passwd`: `x:44:17::/home/x:/bin/sh`. The
-/// numbers may be masked, since `44:17::` is an address too.
-fn is_account_entry(text: &str) -> bool {
-    text.starts_with("x:")
-        && text.matches(':').count() >= 2
-        && text.rsplit_once(':').is_some_and(|(_, shell)| shell.starts_with('/'))
 }
 
 /// True for what stands for another value: `:name` of a statement, `data?.token`, a command between
@@ -117,15 +94,6 @@ fn is_expression(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
     let is_assigned = !value.quoted
         && text.split_once('=').is_some_and(|(name, rest)| is_letters(name) && is_letters(rest));
     is_assigned || is_bound || is_command || is_pattern || !value.quoted && text.contains("?.")
-}
-
-/// True for what a form demands of a field: `required|string|min:8`.
-fn is_list_of_checks(text: &str) -> bool {
-    const CHECKS: [&str; 6] = ["required", "nullable", "sometimes", "bail", "string", "confirmed"];
-    let is_check = |part: &str| part.starts_with(|c: char| c.is_ascii_lowercase());
-    text.contains('|')
-        && text.split('|').all(is_check)
-        && text.split('|').any(|part| CHECKS.contains(&part))
 }
 
 /// True for `password123` where it fills a line of settings: there it is a password, however weak. In
@@ -186,7 +154,8 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
         }
         SecretKind::Password => {
             (is_password(text, &shape, value)
-                || chosen_secret::is_word_beside_account(bytes, value, text))
+                || chosen_secret::is_word_beside_account(bytes, value, text)
+                || chosen_secret::is_password_of_words(bytes, value, text))
                 && !token_stats::is_dated(raw)
         }
         SecretKind::Pass => {
@@ -294,6 +263,11 @@ fn is_password(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
     let word = |c: char| c.is_ascii_alphabetic() || !c.is_ascii();
     let plain = text.chars().all(|c| word(c) || "_.-".contains(c));
     let digits = shape.digits == shape.len;
+    let in_cell = matches!(value.separator, b',' | b';' | b'|' | b'\t');
+    let is_place = in_cell || value.separator == b' ' && !value.requires_token;
+    if is_place && !value.quoted && is_joined_words(text) {
+        return true;
+    }
     if value.requires_token && (plain || digits) || !text.contains(char::is_alphanumeric) {
         return false;
     }
@@ -314,7 +288,9 @@ fn is_password(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {
         && !is_capital_pair(text)
         && (!value.is_adjacent || value.separator != b'=' || text.contains(['_', '.']));
     let odd_word = plain && shape.irregular_capitals >= 2 && !text.contains('.');
-    let member = !plain && text.contains('.') && !not_an_identifier(text) && !is_of_two_names(text);
+    // A cell of a column of passwords is no member of an object.
+    let is_dotted = text.contains('.') && !not_an_identifier(text) && !is_of_two_names(text);
+    let member = !plain && is_dotted && !in_cell;
     let short = if digits { 4 } else { 3 };
     shape.len >= short && (!word || odd_word) && !member && !text.starts_with(['$', '%', '|'])
         || shape.len >= 6 && text.starts_with(['$', '%']) && shape.digits > 0
@@ -328,50 +304,6 @@ fn is_capital_pair(text: &str) -> bool {
             && first.get(1..).is_some_and(is_small)
             && is_small(last)
     })
-}
-
-/// True for a pointer, an integer type, a path of program text, or words between stars: `*mut`, `__u32`, `*all*tokens*`.
-fn is_type_or_pattern(text: &str) -> bool {
-    let is_starred =
-        text.contains('*') && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'*');
-    // `Uint8Array`.
-    let array = text.strip_suffix("Array").unwrap_or(text).to_ascii_lowercase();
-    let bare = array.trim_start_matches('_').trim_end_matches("_t");
-    let size =
-        ["uint", "int", "float", "u", "i", "s"].iter().find_map(|kind| bare.strip_prefix(kind));
-    let size = size.unwrap_or_default();
-    let is_name = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b':';
-    let is_path = text.contains("::") && text.bytes().all(is_name);
-    is_starred || is_path || matches!(size, "8" | "16" | "32" | "64" | "128" | "size")
-}
-
-/// True for numbers among characters of a script that writes words without blanks: `至少12位`,
-/// `8～20文字`.
-fn is_measure_without_blanks(text: &str) -> bool {
-    let is_of_script = |c: char| matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{3001}'..='\u{d7ff}');
-    let is_of_number = |c: char| c.is_ascii_digit() || "-–~～〜・.,".contains(c);
-    text.chars().any(is_of_script) && text.chars().all(|c| is_of_script(c) || is_of_number(c))
-}
-
-/// True for a message about a password.
-fn is_sentence(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    let is_format = ["%d", "%s", "%@", "{0}"].iter().any(|part| text.contains(part));
-    let says_password =
-        |word: &str| secret_name::secret_kind(word.as_bytes()) == Some(SecretKind::Password);
-    text.contains(' ') && is_format
-        || text.contains(' ')
-            && text.split(' ').any(says_password)
-            && !text.bytes().any(|b| b.is_ascii_digit())
-        || text.contains(' ')
-            && lower.split(|c: char| !c.is_ascii_alphabetic()).any(|word| {
-                [
-                    "password", "passwords", "enter", "your", "must", "please", "required",
-                    "invalid", "incorrect", "forgot", "least", "confirm", "the", "characters",
-                    "new", "reset",
-                ]
-                .contains(&word)
-            })
 }
 
 fn is_token(text: &str, shape: &TokenStats, value: &AssignedValue) -> bool {

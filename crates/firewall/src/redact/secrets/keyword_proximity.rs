@@ -189,7 +189,10 @@ fn matching_rule(
     let named = slice(bytes, near.name.clone());
     // A number of program text is a hash, too: `0x9f86…`.
     let is_number = slice(bytes, token..token + 2) == b"0x";
-    let identifier = secret_name::is_identifier(named);
+    let is_assigned =
+        slice(bytes, near.name.end..token).iter().any(|b| matches!(b, b'=' | b':' | b'>'));
+    let identifier = secret_name::is_identifier(named)
+        || is_assigned && !near.in_name && secret_name::is_of_thing(named);
     if identifier && secret_name::is_of_directory(named) {
         return None;
     }

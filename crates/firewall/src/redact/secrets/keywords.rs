@@ -94,7 +94,7 @@ const REFUSAL_WORDS: &[&str] = words![
     "etags" "build" "snapshot" "container" "pod" "_id" "objectid" "boundary" "color" "enc[" "enc(" "{cipher}"
     "playlist" "playlists" "album" "track" "episode" "video" "videos" "watch" "channel" "changeset"
     "customer" "price" "product" "invoice" "order" "guild" "board" "design" "head" "pipeline"
-    "document" "page" "article" "issue" "event" "card" "file" "base" "h1:"
+    "folder" "network" "profile" "ulid" "ksuid" "nanoid" "document" "page" "article" "issue" "event" "card" "file" "base" "h1:"
     "encrypted" "ciphertext" "collate" "domain-verification" "site-verification" "domain_verification"
 ];
 

@@ -10,8 +10,10 @@ use crate::redact::validators::has_scrambled_word;
 /// The longest indentation and words before a name that begins a line, in bytes.
 const MAX_LEAD_BYTES: usize = 24;
 /// What may precede the name on its line.
-const LEADS: [&[u8]; 11] =
-    [b"", b"export", b"set", b"ENV", b"ARG", b"-", b"*", b"#", b">", b"+", b"//"];
+const LEADS: [&[u8]; 13] = [
+    b"", b"export", b"set", b"ENV", b"ARG", b"-", b"*", b"#", b">", b"+", b"//", b"$",
+    b"Environment=",
+];
 /// How far behind a sign a name is looked for, in bytes.
 const MAX_NAME_BYTES: usize = 32;
 /// The most words of a block of YAML that is a password; a longer one describes something.
@@ -25,7 +27,15 @@ pub(super) fn begins_line(bytes: &[u8], name: usize) -> bool {
         None if name <= MAX_LEAD_BYTES => run,
         None => return false,
     };
-    LEADS.contains(&lead.trim_ascii())
+    LEADS.contains(&without_prompt(lead))
+}
+
+/// What precedes a name, without the prompt of a shell and the number of a line of its history.
+fn without_prompt(lead: &[u8]) -> &[u8] {
+    let lead = lead.trim_ascii();
+    let start = lead.iter().take_while(|b| b.is_ascii_digit() || matches!(b, b'$' | b'+')).count();
+    let rest = slice(lead, start..lead.len());
+    if rest.starts_with(b" ") { rest.trim_ascii_start() } else { lead }
 }
 
 /// True if only a few words are before the name on its line: `Generated root password: …`.
@@ -59,7 +69,10 @@ pub(super) fn line_value_end(bytes: &[u8], value: &AssignedValue) -> usize {
     let is_mixed =
         text.bytes().any(|b| b.is_ascii_digit()) && text.bytes().any(|b| b.is_ascii_alphabetic());
     let continues = tail.iter().any(u8::is_ascii_alphanumeric);
-    if continues && is_mixed && !is_program_text(text) { start + stop } else { end }
+    let is_pair = text.split_once('&').is_some_and(|(first, last)| {
+        [first, last].iter().all(|part| part.len() > 2 && part.chars().all(char::is_alphabetic))
+    });
+    if continues && (is_mixed || is_pair) && !is_program_text(text) { start + stop } else { end }
 }
 
 /// Where a run without blanks ends as a value.
@@ -173,6 +186,9 @@ mod tests {
             ("  name", true),
             ("export name", true),
             ("a\n- name", true),
+            ("  811  export name", true),
+            ("$ export name", true),
+            ("Environment=name", true),
             ("a\n\tname", true),
             ("a name", false),
             ("a\nb name", false),

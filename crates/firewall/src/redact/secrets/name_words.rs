@@ -20,7 +20,7 @@ const SECRET_ENDINGS: &[&str] = words![
 ];
 
 const PASS_WORDS: &[&str] = words![
-    "pass" "pw" "psw" "mdp" "psk" "presharedkey"
+    "pass" "pw" "psw" "mdp" "psk" "presharedkey" "bindpw" "rootpw" "userpw" "adminpw" "dbpw"
 ];
 
 /// Complete last words.
@@ -43,13 +43,34 @@ pub(super) const KEY_QUALIFIERS: &[&str] = words![
     "api" "access" "secret" "private" "auth" "signing" "master" "encryption" "license" "app"
     "application" "subscription" "shared" "account" "deploy" "session" "client" "server"
     "consumer" "user" "write" "admin" "service" "security" "authentication" "storage" "functions"
-    "integration" "rest" "live" "prod" "production" "sandbox" "test"
+    "integration" "rest" "live" "prod" "production" "sandbox" "test" "jwt" "hmac" "aes" "cipher" "crypto" "webhook"
+    "cookie" "sign" "wallet" "bot" "fernet"
+];
+
+/// Words before `key` that say what a key encrypts or signs, which people make up as they do a secret.
+pub(super) const CHOSEN_KEY_WORDS: &[&str] = words![
+    "secret" "signing" "encryption" "jwt" "session" "cookie" "hmac" "master"
+];
+
+/// Words before `key`, alone with it in a name, that say that it names a thing: `fileKey`, `issue_key`.
+pub(super) const KEYS_OF_THINGS: &[&str] = words![
+    "file" "issue" "project" "space" "node" "document" "item" "record" "message"
 ];
 
 /// Words before `secret` that say what is signed or encrypted with it.
 pub(super) const SIGNED_WORDS: &[&str] = words![
     "jwt" "session" "cookie" "signing" "webhook" "hmac" "auth" "nextauth" "flask" "app" "refresh" "access"
     "encryption" "hash" "sso" "turn" "radius" "shared" "express" "sess"
+];
+
+/// Last words of names of things that a vendor keeps, whose values are identifiers: `"merchant": …`.
+pub(super) const KEPT_THINGS: &[&str] = words![
+    "list" "zone" "team" "space" "site" "location" "region" "cluster" "queue" "topic" "stream" "collection" "table"
+    "base" "board" "card" "record" "folder" "network" "profile" "cursor" "etag" "slug" "run" "job" "release" "project"
+    "workspace" "environment" "merchant" "plan" "price" "product" "subscription" "invoice" "charge" "payment" "refund"
+    "order" "cart" "checkout" "event" "message" "thread" "channel" "conversation" "contact" "deal" "ticket" "issue"
+    "task" "member" "owner" "author" "device" "node" "hash" "fingerprint" "digest" "version" "commit" "ulid" "ksuid"
+    "nanoid" "cid" "arn" "urn" "organization" "customer" "tenant" "distribution" "deployment" "function" "resource"
 ];
 
 /// Words that mark a key or token as public.

@@ -194,7 +194,7 @@ fn secret_heading(bytes: &[u8], at: usize, separator: u8) -> Option<(Range<usize
     let name = slice(name, 0..name.iter().position(ends)?);
     let len = blanks + name.len();
     let name = name.trim_ascii_end();
-    let named = !name.is_empty() && !name.contains(&b'=') && !name.contains(&b':');
+    let named = !name.is_empty() && !name.iter().any(|b| b"=:<".contains(b));
     let kind = named.then(|| secret_name::kind_of_heading(name))??;
     Some((at + 1 + blanks..at + 1 + len, kind))
 }

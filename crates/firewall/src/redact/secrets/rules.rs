@@ -320,6 +320,7 @@ pub(super) const RULES: &[ScanRule] = &[
             "redis\nMIIDTzCCAjegAwIBAgIJAKSVpiDswLcwMA0GCSqGSIb3DQEBBQUAMD4xFjAUBgNV\nBAoMDUdhcmFudGlhIERhdGExJDAiBgNVBAMMG1NTTCBDZXJ0aWZpY2F0aW9uIEF1\n",
             "CLOUDFLARE_ZONE_ID=9c4e1f7ab2d8056e3f91a7c5d40b86e2",
             "RECAPTCHA_SITE_KEY=6Lt7Yq2mN8rKd0XbL5vW3zPq9xt7Yq2mN8rKd0Xb",
+            "mollie:\n  url: https://x.corp.net/mollie/hook\n  merchant: 9q8Vn2LmZ7rKd0XbL5vW",
             "github.com/a/b.git\", \"reference\": \"9c4e1f7ab2d8056e3f91a7c5d40b86e2aa01bb02\"",
         ],
     },
@@ -366,7 +367,11 @@ pub(super) const RULES: &[ScanRule] = &[
                 "123456789:AAabcdefghij0123456789abcdefghijABC",
                 "123456789:AAabcdefghij0123456789abcdefghijABC",
             ),
+            (
+                "seen ory_pat_q8Vn2LmZ7rKd0XbL5vW3zPq9xt7Yq2mN",
+                "ory_pat_q8Vn2LmZ7rKd0XbL5vW3zPq9xt7Yq2mN",
+            ),
         ],
-        keeps: &["SKU0123456789", "en-us1", "1:AA"],
+        keeps: &["SKU0123456789", "en-us1", "1:AA", "evt_3Nx7Yq2mN8rKd0XbL5vW3zPq"],
     },
 ];

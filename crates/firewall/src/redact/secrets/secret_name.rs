@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::folded_name;
 use super::name_words::{
-    ATTRIBUTE_WORDS, AUTH, KEY, KEY_QUALIFIERS, NAME_WORDS, PASS, PASSWORD,
-    PASSWORD_QUALIFIER_WORDS, PUBLIC, PUBLIC_PHRASE_WORDS, QUALIFIER, SECRET, SIGNED_WORDS, WEAK,
+    ATTRIBUTE_WORDS, AUTH, CHOSEN_KEY_WORDS, KEPT_THINGS, KEY, KEY_QUALIFIERS, KEYS_OF_THINGS,
+    NAME_WORDS, PASS, PASSWORD, PASSWORD_QUALIFIER_WORDS, PUBLIC, PUBLIC_PHRASE_WORDS, QUALIFIER,
+    SECRET, SIGNED_WORDS, WEAK,
 };
 use super::slice;
 use crate::redact::word_ending_trie::WordFlags;
@@ -107,8 +108,11 @@ pub(super) fn kind_in_row(
     }
 }
 
-/// True for `JWT_SECRET`, `sessionsecret`: the word for a secret behind what it signs.
+/// True for `JWT_SECRET`, `sessionsecret`, `signing_key`: the word for a secret behind what it signs.
 fn is_made_up_by_people(rest: &[u8], word: &[u8]) -> bool {
+    if word.eq_ignore_ascii_case(b"key") {
+        return is_in_list(split_last_word(rest).1, CHOSEN_KEY_WORDS);
+    }
     let Some(from) = word.len().checked_sub(b"secret".len()) else { return false };
     let (front, end) = word.split_at_checked(from).unwrap_or_default();
     let qualifier = if front.is_empty() { split_last_word(rest).1 } else { front };
@@ -180,6 +184,10 @@ fn kind_by_last_word(rest: &[u8], word: &[u8], found: WordFlags) -> Option<Secre
         return None;
     }
     let (before, qualifier) = split_last_word(rest);
+    let is_alone = before.is_empty() && word.eq_ignore_ascii_case(b"key");
+    if is_alone && is_in_list(qualifier, KEYS_OF_THINGS) {
+        return None;
+    }
     let is_shared = qualifier.eq_ignore_ascii_case(b"shared");
     if found.of_word & KEY != 0 && is_shared && is_in_list(split_last_word(before).1, &["pre"]) {
         return Some(SecretKind::Pass);
@@ -263,6 +271,11 @@ pub(super) fn is_of_directory(mut name: &[u8]) -> bool {
     false
 }
 
+/// True for the name of a thing that a vendor keeps.
+pub(super) fn is_of_thing(name: &[u8]) -> bool {
+    is_in_list(split_last_word(name).1, KEPT_THINGS)
+}
+
 /// True for the name of an identifier: its last word is `id`, `uuid` or the like.
 pub(super) fn is_identifier(name: &[u8]) -> bool {
     let (_, word) = split_last_word(name);
@@ -290,6 +303,12 @@ mod tests {
             ("jwtsecret", Some(SecretKind::Chosen)),
             ("client_secret", Some(SecretKind::Secret)),
             ("APIKEY", Some(SecretKind::Secret)),
+            ("jwtKey", Some(SecretKind::Chosen)),
+            ("SECRET_KEY", Some(SecretKind::Chosen)),
+            ("aes_key", Some(SecretKind::Secret)),
+            ("fileKey", None),
+            ("issue_key", None),
+            ("file_api_key", Some(SecretKind::Secret)),
             ("key", Some(SecretKind::Weak)),
             ("monkey", None),
             ("keyword", None),
@@ -314,7 +333,7 @@ mod tests {
             ("token_value", Some(SecretKind::Secret)),
             ("SecretString", Some(SecretKind::Secret)),
             ("api_key_prod", Some(SecretKind::Secret)),
-            ("SECRET_KEY_BASE", Some(SecretKind::Secret)),
+            ("SECRET_KEY_BASE", Some(SecretKind::Chosen)),
             ("mot_de_passe", Some(SecretKind::Password)),
             ("motDePasse", Some(SecretKind::Password)),
             ("password_policy", None),

@@ -2,19 +2,26 @@
 
 use std::ops::Range;
 
+use super::key_prefix::{is_base32_seed, is_id_and_secret, is_mailgun, is_marked_key};
 use super::token_stats::TokenStats;
 use super::{byte_at, slice};
 use crate::redact::validators::not_placeholder;
 
 /// The token in the run, if it has a known form.
 pub(super) fn known_token(bytes: &[u8], run: Range<usize>) -> Option<Range<usize>> {
+    // Behind a scheme the slashes are a part of the run.
+    let slashes = slice(bytes, run.clone()).iter().take_while(|b| **b == b'/').count();
+    let run = run.start + slashes..run.end;
     let raw = slice(bytes, run.clone());
-    let range =
-        if is_twilio(raw) || is_mailchimp(raw) || has_inner_mark(raw) || is_dotted_token(raw) {
-            run
-        } else {
-            telegram_bot_token(bytes, run)?
-        };
+    let is_known = is_twilio(raw)
+        || is_mailchimp(raw)
+        || has_inner_mark(raw)
+        || is_dotted_token(raw)
+        || is_mailgun(raw)
+        || is_marked_key(raw)
+        || is_base32_seed(raw)
+        || is_id_and_secret(raw);
+    let range = if is_known { run } else { telegram_bot_token(bytes, run)? };
     std::str::from_utf8(raw).is_ok_and(not_placeholder).then_some(range)
 }
 

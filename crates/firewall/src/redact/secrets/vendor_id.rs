@@ -54,7 +54,7 @@ fn is_object_id(token: &[u8]) -> bool {
     (2..=8).contains(&kind.len())
         && kind.iter().all(u8::is_ascii_alphabetic)
         && !KEY_PREFIXES.iter().any(|key| key.eq_ignore_ascii_case(kind))
-        && rest.get(1..).is_some_and(|rest| rest.len() >= 12 && is_word(rest))
+        && rest.get(1..).is_some_and(|rest| rest.len() >= 10 && is_word(rest))
 }
 
 fn is_airtable_id(token: &[u8]) -> bool {

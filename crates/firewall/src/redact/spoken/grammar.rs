@@ -181,7 +181,9 @@ pub(super) fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
             && before.chars().all(char::is_alphabetic)
     };
     let mut closings = bare.match_indices(closing).map(|(at, _)| at);
-    let len = closings.find(|at| !is_apostrophe(*at)).unwrap_or(bare.len());
+    let len = closings
+        .find(|at| !is_apostrophe(*at) && !is_comma_of_value(bare, *at))
+        .unwrap_or(bare.len());
     let value = bare.get(..len)?;
     let value = if value.ends_with("...") { value } else { value.trim_end_matches('.') };
     let value = value.trim_end_matches(':');
@@ -193,6 +195,21 @@ pub(super) fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
     }
     let quoted = opened.contains(|c: char| c != '(' && c != '|');
     Some(Word::Other { value: start..start + value.len(), quoted, run_end: at + run_len, next })
+}
+
+/// True for the comma of `Vendemmia,2026!`: between a letter and the rest of a word with a digit or a
+/// sign. In a list of fields there are other signs.
+fn is_comma_of_value(run: &str, at: usize) -> bool {
+    let (before, after) = run.split_at_checked(at).unwrap_or((run, ""));
+    let Some(rest) = after.strip_prefix(',') else { return false };
+    let is_sign = |c: char| c.is_ascii_digit() || "!#$%&*+@^~?".contains(c);
+    let is_marked = before.contains(is_sign) || rest.contains(is_sign);
+    before.ends_with(char::is_alphanumeric)
+        && before.contains(char::is_alphabetic)
+        && rest.starts_with(|c: char| c.is_alphanumeric() && !is_uncased(c))
+        && !rest.contains(',')
+        && !run.contains([':', '=', '(', ')', '/', '"', '\'', '`', '<', '[', '{'])
+        && is_marked
 }
 
 /// Where the text of a turn of a chat begins on this line: `<kim> x`, `[09:42] Kim: x`, `Kim: x`.

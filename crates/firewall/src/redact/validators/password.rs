@@ -1,8 +1,10 @@
 //! Whether a word of a sentence is a password: it has digits or signs, and is none of the other
 //! things that have them.
 
-use super::{CREDENTIAL_NAME_ENDINGS, not_a_path, not_placeholder_password};
-use crate::redact::secrets::is_dated;
+use super::{
+    CREDENTIAL_NAME_ENDINGS, not_a_path, not_a_plain_word, not_its_name, not_placeholder_password,
+};
+use crate::redact::secrets::{is_dated, is_word_of_remarks};
 
 /// The fewest characters.
 const MIN_LENGTH: usize = 6;
@@ -50,6 +52,50 @@ pub(crate) fn made_password(text: &str) -> bool {
     let has_sign = text.bytes().any(|b| b"!$%^*".contains(&b)) && all & 1 != 0 && all & 6 != 0;
     let in_turn = all == 7 && turns >= MIN_TURNS && numbers >= 2;
     text.len() >= MIN_MADE_LENGTH && (has_sign || in_turn) && looks_like_password(text)
+}
+
+/// Two to six words with signs between that nobody writes of a password: `Walfisch_kurbel`, `apfel-kern-haus`,
+/// `Nordlicht-auf-See`. Two words need a capital in one place and none in another; names of headers and of
+/// program text have neither.
+pub(crate) fn is_joined_words(text: &str) -> bool {
+    const MIN_JOINED_LENGTH: usize = 9;
+    const MAX_WORDS: usize = 6;
+    let parts = || text.split(['-', '_', '/', '+', '&']);
+    let is_word = |part: &str| {
+        let rest = part.strip_prefix(char::is_alphabetic).unwrap_or_default();
+        !rest.is_empty() && rest.chars().all(|c| c.is_alphabetic() && !c.is_uppercase())
+    };
+    let is_capital = |part: &str| part.starts_with(char::is_uppercase);
+    let count = parts().count();
+    let capitals = parts().filter(|part| is_capital(part)).count();
+    let is_uneven = capitals > 0 && (capitals < count || text.contains('_'));
+    text.len() >= MIN_JOINED_LENGTH
+        && (2..=MAX_WORDS).contains(&count)
+        && parts().all(is_word)
+        && (is_uneven || count >= 3 && capitals == 0 && !text.contains('/'))
+        && !parts().any(is_word_of_remarks)
+}
+
+/// True for a password or for joined words.
+pub(super) fn password_or_words(text: &str) -> bool {
+    looks_like_password(text) || is_joined_words(text)
+}
+
+/// What a command takes as a password, and not a plain word, which may stand in for one.
+pub(super) fn chosen_password(text: &str) -> bool {
+    not_placeholder_password(text)
+        && not_its_name(text)
+        && not_a_plain_word(text)
+        && not_an_identifier_of_capitals(text)
+}
+
+/// Not `PASSWORD_OF_USER`, `--flag`, or small words with underscores, as a manual names what to write.
+fn not_an_identifier_of_capitals(text: &str) -> bool {
+    let is_name = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    let has_case = |is: fn(&u8) -> bool| text.bytes().any(|b| is(&b));
+    let is_one_case = !(has_case(u8::is_ascii_lowercase) && has_case(u8::is_ascii_uppercase));
+    let is_of_names = text.bytes().all(is_name) && text.contains('_') && !super::has_digit(text);
+    !(is_of_names && is_one_case || text.starts_with('-'))
 }
 
 /// Digits, possibly two numbers with a hyphen, and a unit: `90days`, `8-12`, `12-character`. A
@@ -182,6 +228,34 @@ mod tests {
             &[
                 "Gerej9!", "Gereja992", "Vencejo!", "12345678!", "user12@host", "Ticket#4417",
                 "userLoginV2", "Server2022", "8-12chars!",
+            ],
+        );
+    }
+
+    #[test]
+    fn joined_words_are_no_names_and_no_remarks() {
+        check(
+            is_joined_words,
+            &[
+                "Walfisch_kurbel", "apfel-kern-haus", "Nordlicht-auf-Meer", "Kelter/heft",
+                "kuckuck_im_apfelbaum", "Brach_Vogel", "Möwen-nest",
+            ],
+            &[
+                "apfel-kern", "Content-Type", "user/group", "read-from-vault", "User_name",
+                "Set-in-vault", "kelter/heft/most", "walfisch", "Ab_c", "db_password_field",
+                "A-B-C-D-E-F-G", "Walfisch_7", "WALFISCH_KURBEL", "one-time-password",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_password_that_somebody_chose_is_more_than_a_word() {
+        check(
+            chosen_password,
+            &["Kelter/heft", "Kelter-heft", "kelterHeft", "kelter7"],
+            &[
+                "kelter", "Kelter", "password", "PASSWORD_OF_USER", "db_password", "old_value",
+                "--flag",
             ],
         );
     }

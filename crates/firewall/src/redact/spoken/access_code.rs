@@ -1,0 +1,268 @@
+//! Codes of doors, locks, safes and alarms in sentences: `Koden til nøkkelboksen er 2846`.
+//!
+//! A word for a code alone is about too many things, so the line must also name a thing that one opens or
+//! disarms, and the digits must be linked to the words as a value is: by a sign, by a verb, or directly.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::{grammar, lexicon};
+use crate::redact::validators::{is_drawn_code, words};
+
+/// How far before a word for a code and behind it a thing may be named, in bytes.
+const BYTES_BEFORE: usize = 72;
+const BYTES_BEHIND: usize = 112;
+/// The most words between a word for a code and its digits.
+const MAX_WORDS: usize = 8;
+/// The longest ending of a word for a code, in characters: `kódja`, `koodin`.
+const MAX_ENDING: usize = 4;
+
+/// Beginnings of words for what a code opens or disarms, and for what has a PIN.
+const THINGS: &[&str] = words![
+    "door" "gate" "garage" "alarm" "intercom" "doorbell" "buzzer" "safe" "locker" "lockbox" "key box" "keybox" "padlock" "bike"
+    "shed" "building" "entrance" "barrier" "keypad" "elevator" "parking lot" "mailbox" "storage" "cabin" "voicemail" "the lock"
+    "lock is" "laundry" "bathroom" "restroom" "pool" "gym"
+    "tür" "tor " "tores" "tresor" "schloss" "schlüssel" "schrank" "schließfach" "spind" "keller" "eingang" "briefkasten" "schranke"
+    "aufzug" "klingel" "gegensprech" "fahrrad" "koffer" "werkstatt" "umkleide" "scheune" "mailbox" "handy"
+    "deur" "poort" "kluis" "fietsen" "sleutel" "schuur" "slagboom" "brievenbus" "hangslot" "slot "
+    "porte" "portail" "immeuble" "cadenas" "coffre" "boîte à clé" "boite à clé" "alarme" "interphone" "casier" "parking" "ascenseur"
+    "local vélo" "barrière" "portillon"
+    "puerta" "portal" "portón" "candado" "caja fuerte" "caja de llaves" "cajetín" "garaje" "alarma" "taquilla" "trastero" "ascensor"
+    "telefonillo" "buzón" "verja"
+    "porta " "portão" "cofre" "cadeado" "garagem" "caixa de chaves" "armário" "prédio" "interfone" "cacifo"
+    "portone" "cancello" "lucchetto" "cassaforte" "cassetta" "allarme" "citofono" "armadietto" "cantina"
+    "dør" "dörr" "port " "porten" "nøkkel" "nøgle" "nyckel" "garasje" "hengelås" "hänglås" "låsen" "kassaskåp" "værdiskab" "sykkel"
+    "cykel" "skap" "skåp" "skab" "bod" "förråd" "pengeskab" "larm"
+    "ovi" "oven" "oveen" "portti" "portin" "avain" "hälyt" "kassakaap" "lukko" "lukon" "varasto" "pyörä"
+    "drzwi" "bram" "domofon" "sejf" "garaż" "furtk" "klatk" "skrytk" "skrzynk" "kłódk" "schowk" "szaf" "rower" "szlaban"
+    "dveř" "dvier" "brán" "vrat" "vrát" "trezor" "garáž" "zámek" "zámk" "schránk" "kolárn" "sklep" "skřín"
+    "kapu" "ajtó" "riasztó" "széf" "garázs" "lakat" "kulcs" "tároló"
+    "ușa" "ușii" "ușă" "poart" "seif" "garaj" "lacăt" "interfon" "scara"
+    "kapı" "kasa" "kilit" "sejf" "dolap" "bina " "bariyer"
+    "двер" "ворот" "домофон" "сейф" "гараж" "сигнализ" "замк" "замок" "подъезд" "калитк" "шкаф" "ключниц" "ячейк" "шлагбаум"
+    "сигналіз" "під'їзд" "хвіртк" "врата" "алармата"
+    "πόρτα" "γκαράζ" "συναγερμ" "χρηματοκιβ" "λουκέτ" "θυρ"
+    "uks" "värav" "seif" "durvis" "durų" "vārti" "spyn" "brava" "sef"
+    "pintu" "gerbang" "brankas" "cửa" "cổng" "két" "ドア" "玄関" "金庫" "ロッカー" "门" "門" "车库" "保险" "현관" "금고" "자물쇠" "باب" "خزنة" "דלת" "כספת"
+];
+
+/// Words before a word for a code that say that it is no secret: `zip code`, `error code`.
+const OTHER_CODES: &[&str] = words![
+    "zip" "postal" "post" "area" "country" "error" "status" "exit" "return" "product" "promo" "discount" "coupon" "booking"
+    "voucher" "source" "dial" "bar" "qr" "color" "colour" "item" "tax" "dress" "reason" "response" "cost" "building" "fault"
+    "trouble" "diagnostic" "tracking" "reference" "sort" "swift" "currency" "language" "airport" "station" "site" "store" "kunden" "bestell" "artikel" "farb" "fehler"
+];
+
+/// Words behind digits that are a number of things.
+const UNITS: &[&str] = words![
+    "digits" "digit" "ziffern" "stellen" "stellig" "stellige" "chiffres" "cifre" "cifras" "dígitos" "cyfr" "цифр" "cijfers"
+    "siffror" "sifre" "times" "days" "hours" "minutes" "min" "sec" "seconds" "mm" "cm" "km" "kg" "eur" "usd" "uhr" "items" "years"
+    "pages" "lines" "characters" "zeichen" "people" "units"
+];
+
+/// Words directly before digits that say that they are typed.
+const TYPED: &[&str] = words!["enter" "dial" "press" "type" "use" "with" "then" "mit" "avec" "con" "med" "met" "number"];
+
+static THING_MATCHER: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(THINGS).ok());
+
+/// The digits that the word for a code at a range announces.
+pub(super) fn find(text: &str, label: Range<usize>, _end: usize) -> Option<Range<usize>> {
+    let line = grammar::line_after(text, label.end, BYTES_BEHIND);
+    if !line.bytes().any(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let raw = text.get(label.clone())?;
+    let before = grammar::line_before(text, label.start, BYTES_BEFORE);
+    let last = before.chars().next_back().unwrap_or(' ');
+    let is_short = raw.len() <= 3;
+    if is_short && last.is_alphabetic() || "_$./\\".contains(last) {
+        return None;
+    }
+    let other = before.trim_end().rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    if OTHER_CODES.iter().any(|word| other.eq_ignore_ascii_case(word)) {
+        return None;
+    }
+    let ending = line.find(|c: char| !c.is_alphabetic()).unwrap_or(line.len());
+    let is_ending = line.get(..ending)?.chars().count() <= MAX_ENDING
+        && !["c", "d", "r", "x", "base", "ge"].contains(&line.get(..ending)?);
+    let found = is_ending.then(|| linked_digits(line, ending))??;
+    let things = THING_MATCHER.as_ref()?;
+    let names_thing = |part: &str| {
+        things.is_match(part) || !part.is_ascii() && things.is_match(part.to_lowercase().as_str())
+    };
+    let behind = line.get(found.end..).unwrap_or_default();
+    let is_of_thing = names_thing(before)
+        || line.get(..found.start).is_some_and(names_thing)
+        || names_thing(behind.split(['.', ';']).next().unwrap_or_default());
+    is_of_thing.then(|| label.end + found.start..label.end + found.end)
+}
+
+/// Digits in a line behind a word for a code, and what links them with it.
+fn linked_digits(line: &str, from: usize) -> Option<Range<usize>> {
+    let mut at = from;
+    let (mut previous, mut has_change) = ("", false);
+    for number in 0..=MAX_WORDS {
+        let rest = line.get(at..)?;
+        let blank = rest.len() - rest.trim_start().len();
+        let start = at + blank;
+        let word_len = line.get(start..)?.find(char::is_whitespace).unwrap_or(line.len() - start);
+        let word = line.get(start..start + word_len)?;
+        let lead = word.len() - word.trim_start_matches(['"', '\'', '`', '*', ':', '(', '=']).len();
+        let value = start + lead;
+        let is_linked = number == 0
+            || lead > 0 && word.starts_with([':', '='])
+            || is_link(previous, has_change)
+            || THING_MATCHER.as_ref().is_some_and(|things| things.is_match(previous));
+        if is_linked && let Some(len) = code_len(line.get(value..)?) {
+            return Some(value..value + len);
+        }
+        let bare = word.trim_end_matches(['.', '!', '?', ';']);
+        if bare.len() < word.len() || word.is_empty() {
+            return None;
+        }
+        has_change |= lexicon::is_change(&word.to_lowercase());
+        (previous, at) = (word, start + word_len);
+    }
+    None
+}
+
+/// True for a word that leads to a value: a sign, a verb, `to` behind a change, `press`.
+fn is_link(word: &str, has_change: bool) -> bool {
+    let lower = word.to_lowercase();
+    let lower = lower.as_str();
+    word.ends_with([':', '=', '→', '–', '—'])
+        || word == "-"
+        || lexicon::VERBS.contains(&lower)
+        || lexicon::ADVERBS.contains(&lower)
+        || TYPED.contains(&lower)
+        || has_change && lexicon::PREPOSITIONS.contains(&lower)
+}
+
+/// The length of a code at the start of a text: `4471`, `#4471*`, `58K2204`, `0 4 7 7`, `44-09-71`.
+fn code_len(text: &str) -> Option<usize> {
+    let is_mark = |c: char| c == '#' || c == '*';
+    let mark =
+        text.chars().next().filter(|c| is_mark(*c) || c.is_uppercase()).map_or(0, char::len_utf8);
+    let body = text.get(mark..)?;
+    let digits = body.bytes().take_while(u8::is_ascii_digit).count();
+    let mut len = mark + digits;
+    let next = text.get(len..)?.chars().next().unwrap_or(' ');
+    let mut is_code = (4..=8).contains(&digits);
+    if next == '-' || next == ' ' && digits <= 2 {
+        let groups = groups_len(body, next)?;
+        (len, is_code) = (mark + groups, groups > digits);
+    } else if next.is_uppercase() {
+        let behind = text.get(len + next.len_utf8()..)?;
+        let more = behind.bytes().take_while(u8::is_ascii_digit).count();
+        let is_last = more == 0 && (4..=8).contains(&digits);
+        len += next.len_utf8() + more;
+        is_code = is_last || (1..=4).contains(&digits) && (2..=5).contains(&more);
+    }
+    len += text.get(len..)?.chars().take_while(|c| is_mark(*c)).take(1).count();
+    let code = text.get(..len)?;
+    // `#4471` is a number of a ticket.
+    is_code &= !code.starts_with('#') || code.ends_with(is_mark);
+    let rest = text.get(len..)?;
+    let unit = rest.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    let is_measured = UNITS.contains(&unit.to_lowercase().as_str());
+    let mut after = rest.chars();
+    let ends = match after.next() {
+        None => true,
+        Some('.' | ',' | ':') => !after.next().is_some_and(|c| c.is_ascii_digit()),
+        Some(c) => c.is_whitespace() || ";!?)\"'`*<|，。、".contains(c) || c > '\u{2e80}',
+    };
+    // `19B74` is no year.
+    let is_drawn = code.contains(char::is_alphabetic) || is_drawn_code(code);
+    (is_code && ends && !is_measured && is_drawn).then_some(len)
+}
+
+/// The length of three to six groups of one or two digits; with blanks between, of equal length.
+fn groups_len(text: &str, sign: char) -> Option<usize> {
+    let (mut len, mut count, mut first) = (0, 0, 0);
+    loop {
+        let digits = text.get(len..)?.bytes().take_while(u8::is_ascii_digit).count();
+        let is_equal = count == 0 || sign == '-' || digits == first;
+        if !(1..=2).contains(&digits) || !is_equal {
+            // The sign before belongs to what follows.
+            len = len.saturating_sub(1);
+            break;
+        }
+        (count, first) = (count + 1, if count == 0 { digits } else { first });
+        len += digits;
+        if count == 6 || !text.get(len..)?.starts_with(sign) {
+            break;
+        }
+        len += 1;
+    }
+    (count >= 3).then_some(len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code<'t>(label: &str, text: &'t str) -> Option<&'t str> {
+        let at = text.find(label).unwrap();
+        find(text, at..at + label.len(), text.len()).and_then(|found| text.get(found))
+    }
+
+    #[test]
+    fn a_code_has_a_thing_and_a_link() {
+        for (label, text, found) in [
+            ("code", "Poortcode tot 1 januari: #4471*", Some("#4471*")),
+            ("Kod", "Koden til nøkkelboksen er 2846, og", Some("2846")),
+            ("combinac", "La combinación del candado es 6-1-8 (no)", Some("6-1-8")),
+            ("код", "код домофона 58К2204", Some("58К2204")),
+            ("PIN", "Voicemail PIN reset to 90418. Dial", Some("90418")),
+            ("PIN", "Der PIN vom Tresor ist jetzt 48 15 62, bitte", Some("48 15 62")),
+            ("code", "Le code du portail est 19B74, la", Some("19B74")),
+            ("Code", "Code for the bike shed is 4192, please", Some("4192")),
+            ("code", "locker 12, code 6630", Some("6630")),
+            ("PIN", "PIN changed to 5528 on the alarm panel", Some("5528")),
+            ("code", "the gate code expires in 4471 days", None),
+            ("code", "the gate code has 4471 digits", None),
+            ("code", "garage zip code 44710", None),
+            ("code", "the code is 4471", None),
+            ("code", "the gate code is at #4471", None),
+            ("code", "the gate code is 2026", None),
+            ("code", "the gate codec is 4471", None),
+            ("code", "gate error code is 4471", None),
+            ("code", "gate_code is 4471", None),
+            ("code", "the gate code. Call 4471", None),
+            ("pin", "gate mapping is 4471", None),
+        ] {
+            assert_eq!(code(label, text), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_code_is_digits_with_few_other_signs() {
+        for (text, len) in [
+            ("4471", Some(4)),
+            ("4471#", Some(5)),
+            ("#4471*", Some(6)),
+            ("A4471", Some(5)),
+            ("4471B.", Some(5)),
+            ("19B74", Some(5)),
+            ("0 4 7 7.", Some(7)),
+            ("48 15 62, x", Some(8)),
+            ("44-09-71 (x)", Some(8)),
+            ("447", None),
+            ("447118204", None),
+            ("#4471", None),
+            ("4471ms", None),
+            ("4471.5", None),
+            ("4471 days", None),
+            ("48 15", None),
+            ("4-1", None),
+            ("1234", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(code_len(text), len, "{text}");
+        }
+    }
+}
