@@ -15,6 +15,7 @@ mod computation;
 mod critical_arguments;
 mod document;
 mod effects;
+mod file_output;
 mod graphql_mutation;
 mod hints;
 mod lexicon;

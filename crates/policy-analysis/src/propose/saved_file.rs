@@ -1,6 +1,5 @@
 //! Bounds the files into which a tool that reads saves its result.
 
-use serde_json::Value;
 use weaver_policy::critical::saved_files;
 use weaver_policy::{ArgumentPredicate, MatchConditions};
 use weaver_types::JsonPointer;
@@ -19,17 +18,6 @@ pub fn saved_file_match(tool: &ToolDescription<'_>, folders: &[String]) -> Optio
     };
     let any: Vec<MatchConditions> = saved_files(tool.input).filter_map(sensitive).collect();
     (!any.is_empty()).then(|| MatchConditions { any, ..MatchConditions::default() })
-}
-
-/// Whether no call of a tool with this schema goes without a file to save something in, or whether it
-/// may replace one.
-pub(super) fn is_always_saved(schema: Option<&Value>) -> bool {
-    const REPLACES: [&str; 3] = ["overwrite", "overwrite_existing", "overwriteExisting"];
-    let required = schema.and_then(|schema| schema.get("required")?.as_array());
-    let is_required = |name: &str| required.is_some_and(|list| list.iter().any(|one| one == name));
-    let properties = schema.and_then(|schema| schema.get("properties"));
-    let has = |name: &&str| properties.is_some_and(|properties| properties.get(name).is_some());
-    saved_files(schema).any(is_required) || REPLACES.iter().any(has)
 }
 
 #[cfg(test)]
@@ -51,18 +39,5 @@ mod tests {
         }
         assert!(!matches("shots/page.png") && !matches("/home/a/shots/page.png"));
         assert!(!condition.arguments[0].holds(&json!({ "url": "/etc/passwd" })));
-    }
-
-    #[test]
-    fn what_cannot_go_without_a_file_always_saves_one() {
-        let saved = |required: &[&str], names: &[&str]| {
-            let properties = names.iter().map(|name| ((*name).to_owned(), json!({})));
-            let properties: serde_json::Map<String, Value> = properties.collect();
-            is_always_saved(Some(&json!({"properties": properties, "required": required})))
-        };
-        assert!(saved(&["output_path"], &["output_path", "input"]));
-        assert!(saved(&[], &["overwrite", "files"]));
-        assert!(!saved(&["input"], &["output_path", "input"]));
-        assert!(!saved(&["path"], &["path"]));
     }
 }

@@ -7,7 +7,7 @@ use weaver_text::split;
 use weaver_types::JsonPointer;
 
 use super::service_name::named_service;
-use super::{ToolDescription, lexicon, saved_file};
+use super::{ToolDescription, file_output, lexicon};
 
 /// The maximum length of a description that is read, in characters.
 const MAX_DESCRIPTION: usize = 2_000;
@@ -87,7 +87,7 @@ impl ToolText {
             non_path_arguments,
             argument_words,
             takes_path,
-            saves_file: saved_file::is_always_saved(tool.input),
+            saves_file: file_output::is_always_saved(tool.input),
             receivers,
             service,
             is_document: tool.is_of_documents(),

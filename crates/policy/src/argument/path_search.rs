@@ -80,9 +80,11 @@ fn is_path(name: &str, text: &str) -> bool {
     names_path(name) || !names_content(name) && (looks_like_path(text) || is_output())
 }
 
-/// Like [`is_path`], and for a content that is nothing but a path: `new` of a tool that renames.
+/// Like [`is_path`], and for a content that is nothing but an absolute path: `new` of a tool that
+/// renames.
 fn may_be_path(name: &str, text: &str) -> bool {
-    let is_alone = || looks_like_path(text) && !text.trim().contains(char::is_whitespace);
+    let is_absolute = || text.starts_with(['/', '~']) && !text.starts_with("//");
+    let is_alone = || is_absolute() && !text.contains(char::is_whitespace) && !text.contains("..");
     is_path(name, text) || argument_role(name) != ArgumentRole::Text && is_alone()
 }
 
