@@ -65,7 +65,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--sets", type=Path, help="a folder of sets whose tools are read")
     args = options.parse_args()
-    pieces, (tools, requests) = Pieces(), read_table(ASSETS / "token_table.safetensors")
+    pieces, (tools, requests, _) = Pieces(), read_table(ASSETS / "token_table.safetensors")
     stop = set(re.findall(r'"([a-z]+)"', STOP_WORDS.read_text()))
 
     def counts(word):

@@ -1,13 +1,14 @@
 """Tunes the token table on what people say and the tools that do it; `crates/contextweaver/assets/MODEL_CARD.md` says how
 the table in use came about.
 
-    python train.py --pairs pairs*.txt --phrases phrases.txt --out tuned.safetensors [--sets DIR] [--held 0.2] [--epochs 4]
+    python train.py --pairs pairs*.txt --phrases phrases.txt --out tuned.safetensors [--sets DIR] [--held 0.25] [--epochs 4]
     cargo run --release -p weaver-benches --bin routing -- missed GOALS --word-table tuned.safetensors
 
 Requests and tools have rows of their own (two towers; Huang et al., 2013). Symmetric InfoNCE within batches (van den Oord et
 al., 2018) that hold the tools of one server together, so that neighbours are the wrong answers for one another; row-wise
 Adagrad; a share of all words left out at random. The result is the mean of several runs that differ in their order
-(Wortsman et al., 2022). Needs numpy and scipy.
+(Wortsman et al., 2022). Requests are weighted as the router weights them. Two neighbouring words that requests of several
+servers share have a row of their own, which is added to those of the words. Needs numpy and scipy.
 """
 
 import argparse
@@ -15,7 +16,6 @@ import json
 import math
 import random
 import re
-import shutil
 import struct
 import time
 from collections import Counter
@@ -27,11 +27,16 @@ import scipy.sparse as sparse
 ASSETS = Path(__file__).parents[2] / "crates/contextweaver/assets"
 # Rows of one piece that differ by less than this share of their length are one row.
 SAME = 0.02
-WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+")
+STOP_WORDS = set(re.findall(r'"([a-z]+)"', (Path(__file__).parents[2] / "crates/weaver-text/src/stop.rs").read_text()))
+# What a stop word and a phrase of two words count, where another word counts how rare it is in a catalog of so many tools.
+STOP_WORD, PHRASE, CATALOG = 2.0, 6.0, 150
+# What a word of a request counts in the mean.
+USUAL = 4.0
 
 
 def read_table(path):
-    """The rows for words of tools, and those for words of requests."""
+    """The rows for words of tools, those for words of requests, and those for phrases."""
     raw = Path(path).read_bytes()
     size = struct.unpack("<Q", raw[:8])[0]
     head = json.loads(raw[8 : 8 + size])
@@ -41,18 +46,36 @@ def read_table(path):
         return np.frombuffer(raw[8 + size + start : 8 + size + end], kind).reshape(head[name]["shape"])
 
     rows = tensor("embeddings_i8", np.int8).astype(np.float32) * tensor("row_scale", np.float32).reshape(-1, 1)
+    pieces, phrases = read_vocabulary()
     if "query_mapping" not in head:
-        return rows, rows
-    asked = tensor("query_mapping", np.int32)
-    return rows[: len(asked)], rows[asked]
+        return rows, rows, np.zeros((0, rows.shape[1]), np.float32)
+    asked = rows[tensor("query_mapping", np.int32)]
+    return rows[: len(pieces)], asked[: len(pieces)], asked[len(pieces) :]
 
 
-def write_table(path, offered, asked):
-    """Rows for words of tools, then the rows for words of requests that differ from them."""
-    own = np.flatnonzero(np.linalg.norm(asked - offered, axis=1) > SAME * (np.linalg.norm(offered, axis=1) + 1e-9))
-    table = np.vstack([offered, asked[own]])
-    mapping = np.arange(len(offered), dtype=np.int32)
-    mapping[own] = len(offered) + np.arange(len(own))
+def read_vocabulary():
+    """The pieces of words, and the phrases of two words behind them."""
+    lines = (ASSETS / "token_table.vocab.txt").read_text().rstrip("\n").split("\n")
+    return [line for line in lines if " " not in line], [line for line in lines if " " in line]
+
+
+def write_table(path, offered, asked, phrases, seen, most):
+    """Rows for words of tools, those for phrases, then the rows for words of requests that differ from those of tools.
+
+    `most` rows of requests, those of phrases among them, are kept: those that change most in the requests that were `seen`.
+    """
+    pieces, change = len(offered), asked.copy()
+    change[:pieces] -= offered
+    lengths = np.linalg.norm(change, axis=1)
+    differs = lengths > SAME * np.append(np.linalg.norm(offered, axis=1), np.zeros(len(phrases)))
+    lengths[pieces:] *= PHRASE / USUAL
+    order = np.argsort(-lengths * np.sqrt(seen) * differs, kind="stable")
+    kept = np.sort(order[: min(most, differs.sum())])
+    own, kept_phrases = kept[kept < pieces], kept[kept >= pieces]
+    table = np.vstack([offered, asked[kept_phrases], asked[own]])
+    phrases = [phrases[at - pieces] for at in kept_phrases]
+    mapping = np.arange(pieces + len(phrases), dtype=np.int32)
+    mapping[own] = len(mapping) + np.arange(len(own))
     scales = np.maximum(np.abs(table).max(axis=1) / 127, 1e-8)
     values = np.round(table / scales[:, None]).clip(-127, 127).astype(np.int8)
     tensors = [("embeddings_i8", "I8", values), ("row_scale", "F32", scales.astype(np.float32)), ("query_mapping", "I32", mapping)]
@@ -63,15 +86,14 @@ def write_table(path, offered, asked):
     text = json.dumps(head, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     Path(path).write_bytes(struct.pack("<Q", len(text)) + text + b"".join(values.tobytes() for _, _, values in tensors))
-    shutil.copy(ASSETS / "token_table.vocab.txt", Path(path).with_suffix(".vocab.txt"))
+    Path(path).with_suffix(".vocab.txt").write_text("\n".join(read_vocabulary()[0] + phrases) + "\n")
 
 
 class Pieces:
     """Words into the longest pieces of the vocabulary."""
 
     def __init__(self):
-        lines = (ASSETS / "token_table.vocab.txt").read_text().split("\n")
-        self.rows = {piece: row for row, piece in enumerate(lines) if piece}
+        self.rows = {piece: row for row, piece in enumerate(read_vocabulary()[0])}
         self.known = {}
 
     def of(self, word):
@@ -106,7 +128,7 @@ class Pieces:
 
 
 def words(text):
-    return [word.lower() for word in WORD.findall(text.replace("'s ", " ").replace("'", ""))]
+    return [word.lower() for word in WORD.findall(text)]
 
 
 def document(name, description, parameters=(), namespace=""):
@@ -117,6 +139,38 @@ def document(name, description, parameters=(), namespace=""):
     parts = [(name, 2.0), (namespace, 1.0), (text[:end], 1.0), (text[end:], 0.3)]
     parts += [(parameter, 0.5) for parameter in parameters]
     return [(word, weight) for part, weight in parts for word in words(part)]
+
+
+def neighbours(text):
+    """The phrases of two words in a request."""
+    found = words(text)
+    return [f"{first} {second}" for first, second in zip(found, found[1:])]
+
+
+def common_phrases(blocks, servers):
+    """Phrases in the requests of at least so many servers."""
+    seen = {}
+    for at, block in enumerate(blocks):
+        for phrase in {phrase for _, texts in block for text in texts for phrase in neighbours(text)}:
+            seen.setdefault(phrase, set()).add(at)
+    return sorted(phrase for phrase, where in seen.items() if len(where) >= servers)
+
+
+def phrase_matrix(texts, phrases):
+    columns, rows = {phrase: at for at, phrase in enumerate(phrases)}, []
+    for at, text in enumerate(texts):
+        rows += [(at, columns[phrase]) for phrase in neighbours(text) if phrase in columns]
+    rows = np.array(rows, np.int32).reshape(-1, 2)
+    weights = np.full(len(rows), PHRASE, np.float32)
+    return sparse.csr_matrix((weights, (rows[:, 0], rows[:, 1])), shape=(len(texts), len(phrases)))
+
+
+def thinned(matrix, share, chance):
+    """Without a share of the entries; a row that would have none keeps all."""
+    kept = chance.random(matrix.nnz) >= share
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    kept |= (np.bincount(row, kept, matrix.shape[0]) == 0)[row]
+    return sparse.csr_matrix((matrix.data * kept, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def read_pairs(path):
@@ -168,14 +222,15 @@ def unit(rows):
 
 
 class Trainer:
+    """The rows of both sides; those of phrases stand behind the rows for words of requests."""
+
     def __init__(self, offered, asked, rate, temperature):
         self.offered, self.asked, self.rate, self.temperature = offered.copy(), asked.copy(), rate, temperature
-        self.squares = [np.full(len(offered), 1e-3, np.float32) for _ in range(2)]
+        self.squares = [np.full(len(rows), 1e-3, np.float32) for rows in (asked, offered)]
 
     def step(self, requests, documents, tools):
         """One batch; `tools` says which documents are the same tool, and no wrong answers for each other."""
-        asked_rows, offered_rows = np.unique(requests.indices), np.unique(documents.indices)
-        asked, offered = requests[:, asked_rows], documents[:, offered_rows]
+        (asked_rows, asked), (offered_rows, offered) = used(requests), used(documents)
         (q, q_lengths), (d, d_lengths) = unit(asked @ self.asked[asked_rows]), unit(offered @ self.offered[offered_rows])
         scores = q @ d.T / self.temperature
         size, diagonal = len(scores), np.arange(len(scores))
@@ -201,91 +256,144 @@ class Trainer:
         table[rows] -= self.rate * math.sqrt(size) * change / np.sqrt(squares[rows])[:, None]
 
 
+def used(matrix):
+    """The columns that a matrix uses, and the matrix over these alone."""
+    columns, places = np.unique(matrix.indices, return_inverse=True)
+    return columns, sparse.csr_matrix((matrix.data, places, matrix.indptr), shape=(matrix.shape[0], len(columns)))
+
+
+class Corpus:
+    """Blocks of tools and their requests as matrices."""
+
+    def __init__(self, blocks, pieces, weight, phrases, loose=()):
+        self.orders, tools, texts, self.tool = [], [], [], []
+        for block in blocks:
+            order = []
+            for tool, requests in block:
+                order.append(range(len(texts), len(texts) + len(requests)))
+                texts += requests
+                self.tool += [len(tools)] * len(requests)
+                tools.append(tool)
+            self.orders.append(order)
+        self.loose, known = range(len(texts), len(texts) + len(loose)), {}
+        for tool, text in loose:
+            if id(tool) not in known:
+                known[id(tool)] = len(tools)
+                tools.append(tool)
+            texts.append(text)
+            self.tool.append(known[id(tool)])
+        requests = pieces.matrix([[(word, weight(word)) for word in words(text)] for text in texts])
+        self.requests = sparse.hstack([requests, phrase_matrix(texts, phrases)]).tocsr().astype(np.float32)
+        self.documents, self.tool = pieces.matrix(tools), np.array(self.tool)
+
+    def units(self, chance, again):
+        """Requests for neighbours, one for each tool of a server; and a share of the loose ones."""
+        units = []
+        for order in self.orders:
+            shuffled = [chance.sample(requests, len(requests)) for requests in order]
+            units += [[one[at] for one in shuffled if at < len(one)] for at in range(max(map(len, order)))]
+        loose = chance.sample(self.loose, int(len(self.loose) * again))
+        units += [loose[at : at + 16] for at in range(0, len(loose), 16)]
+        chance.shuffle(units)
+        return units
+
+
+def catalogs(blocks):
+    """Blocks together, as catalogs of some 150 tools."""
+    found, size = [[]], 0
+    for block in blocks:
+        found[-1].append(block)
+        size += len(block)
+        if size >= CATALOG:
+            found.append([])
+            size = 0
+    return found if size >= CATALOG // 2 else found[:-1]
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--pairs", nargs="+", required=True, help="files of requests and tools")
     options.add_argument("--phrases", nargs="*", default=[], help="lexicons, whose phrases are requests for their words")
     options.add_argument("--start", type=Path, default=ASSETS / "token_table.safetensors", help="the table to begin with")
     options.add_argument("--sets", type=Path, help="a folder of sets; those the table was trained on before are trained on again")
-    options.add_argument("--held", type=float, default=0.0, help="the share of servers that is held back")
-    options.add_argument("--epochs", type=int, default=4)
+    options.add_argument("--held", type=float, default=0.0, help="the share of servers that is held back, of files in --hold")
+    options.add_argument("--hold", nargs="*", default=[], help="files of which servers may be held back; all, if none is named")
+    options.add_argument("--epochs", type=int, default=5)
     options.add_argument("--rate", type=float, default=0.015)
     options.add_argument("--temperature", type=float, default=0.1)
     options.add_argument("--drop", type=float, default=0.2, help="the share of words that is left out")
     options.add_argument("--batch", type=int, default=320)
-    options.add_argument("--runs", type=int, default=3, help="how many runs the result is the mean of")
+    options.add_argument("--runs", type=int, default=2, help="how many runs the result is the mean of")
     options.add_argument("--again", type=float, default=0.3, help="the share of the pairs of sets that an epoch has")
+    options.add_argument("--servers", type=int, default=4, help="how many servers must have a phrase that gets a row")
+    options.add_argument("--mean-with", type=Path, help="a table tuned before, which the result is a mean with")
+    options.add_argument("--share", type=float, default=0.35, help="how much of that mean it is")
+    options.add_argument("--rows", type=int, default=15_600, help="how many rows of requests and of phrases are kept")
     options.add_argument("--out", required=True)
     args = options.parse_args()
 
-    pieces, (offered, asked) = Pieces(), read_table(args.start)
-    blocks = [block for path in args.pairs for block in read_pairs(path)]
-    blocks += [block for path in args.phrases for block in read_phrases(path)]
+    pieces, (offered, asked, _) = Pieces(), read_table(args.start)
+    blocks = [(path, block) for path in args.pairs for block in read_pairs(path)]
     random.Random(7).shuffle(blocks)
-    count = int(len(blocks) * args.held)
-    held, blocks = blocks[:count], blocks[count:]
+    may_hold = [one for one in blocks if not args.hold or one[0] in args.hold]
+    held = may_hold[: int(len(may_hold) * args.held)]
+    taken = {id(one) for one in held}
+    held, blocks = [block for _, block in held], [one[1] for one in blocks if id(one) not in taken]
+    phrases = common_phrases(blocks, args.servers)
+    blocks += [block for path in args.phrases for block in read_phrases(path)]
     trained_before = {"seal_dev": 1_500, "metatool": 6_000, "bfcl": 1_500}
     sets = [pair for name, most in trained_before.items() for pair in read_set(args.sets / name, most)] if args.sets else []
 
     frequency = Counter(word for block in held + blocks for tool, _ in block for word in {word for word, _ in tool})
     total = sum(map(len, held + blocks))
 
-    def rarity(word):
-        return min(8.0, math.log((total + 1) / (frequency[word] or 1)))
+    def weight(word):
+        """As the router weights a word of a request over a catalog of usual size."""
+        if word in STOP_WORDS:
+            return STOP_WORD
+        return math.log((2 * CATALOG + 2) / (2 * CATALOG * frequency[word] / total + 1))
 
-    def request(text):
-        return [(word, rarity(word)) for word in words(text)]
+    corpus = Corpus(blocks, pieces, weight, phrases, sets)
+    judged = [Corpus(catalog, pieces, weight, phrases) for catalog in catalogs(held)]
+    asked = np.vstack([asked, np.zeros((len(phrases), asked.shape[1]), np.float32)])
 
     def found(offered, asked):
         """The share of held requests whose tool is among five of some 150 tools."""
-        catalogs = [[]]
-        for block in held:
-            catalogs[-1] += block
-            if len(catalogs[-1]) >= 150:
-                catalogs.append([])
         hits, count = 0, 0
-        for catalog in catalogs:
-            texts = [(text, at) for at, (_, texts) in enumerate(catalog) for text in texts]
-            if len(catalog) < 75:
-                continue
-            tools, _ = unit(pieces.matrix([tool for tool, _ in catalog]) @ offered)
-            requests, _ = unit(pieces.matrix([request(text) for text, _ in texts]) @ asked)
-            scores, gold = requests @ tools.T, np.array([at for _, at in texts])
-            right = scores[np.arange(len(gold)), gold]
-            hits, count = hits + ((scores > right[:, None]).sum(axis=1) < 5).sum(), count + len(gold)
-        return round(hits / count, 3) if count else None
+        for catalog in judged:
+            scores = unit(catalog.requests @ asked)[0] @ unit(catalog.documents @ offered)[0].T
+            right = scores[np.arange(len(scores)), catalog.tool]
+            hits, count = hits + ((scores > right[:, None]).sum(axis=1) < 5).sum(), count + len(scores)
+        return round(hits / count, 4) if count else None
 
     def trained(seed):
-        chance, trainer = random.Random(seed), Trainer(offered, asked, args.rate, args.temperature)
-
-        def thinned(weighted):
-            return [one for one in weighted if chance.random() >= args.drop] or weighted
-
+        chance, dropped = random.Random(seed), np.random.default_rng(seed)
+        trainer = Trainer(offered, asked, args.rate, args.temperature)
         for epoch in range(args.epochs):
-            begun, units, batch, losses = time.time(), [], [], []
-            for block in blocks:
-                orders = [chance.sample(texts, len(texts)) for _, texts in block]
-                for at in range(max(map(len, orders))):
-                    units.append([(tool, order[at]) for (tool, _), order in zip(block, orders) if at < len(order)])
-            again = chance.sample(sets, int(len(sets) * args.again))
-            units += [again[at : at + 16] for at in range(0, len(again), 16)]
-            chance.shuffle(units)
-            for neighbours in [*units, None]:
-                batch += neighbours or []
-                if len(batch) >= args.batch or (neighbours is None and batch):
-                    requests = pieces.matrix([thinned(request(text)) for _, text in batch])
-                    documents = pieces.matrix([thinned(tool) for tool, _ in batch])
-                    losses.append(trainer.step(requests, documents, np.array([id(tool) for tool, _ in batch])))
+            begun, batch, losses = time.time(), [], []
+            for unit_of_neighbours in [*corpus.units(chance, args.again), None]:
+                batch += unit_of_neighbours or []
+                if len(batch) >= args.batch or (unit_of_neighbours is None and batch):
+                    tools = corpus.tool[batch]
+                    requests = thinned(corpus.requests[batch], args.drop, dropped)
+                    losses.append(trainer.step(requests, thinned(corpus.documents[tools], args.drop, dropped), tools))
                     batch = []
             share, took = found(trainer.offered, trainer.asked), time.time() - begun
             print(f"run {seed}, epoch {epoch}: loss {np.mean(losses):.3f}, found {share}, {took:.0f} s", flush=True)
         return trainer.offered, trainer.asked
 
-    print(f"{total} tools, {len(sets)} pairs of sets; found of what is held back: {found(offered, asked)}", flush=True)
+    print(f"{total} tools, {len(corpus.tool)} requests, {len(phrases)} phrases; {sum(len(c.tool) for c in judged)} held back", flush=True)
+    print(f"found before: {found(offered, asked)}", flush=True)
     runs = [trained(seed) for seed in range(1, args.runs + 1)]
     offered, asked = (sum(tables) / len(runs) for tables in zip(*runs))
     print(f"the mean of {len(runs)} runs: found {found(offered, asked)}", flush=True)
-    write_table(args.out, offered, asked)
+    if args.mean_with:
+        before, before_asked, _ = read_table(args.mean_with)
+        offered = (1 - args.share) * offered + args.share * before
+        asked *= 1 - args.share
+        asked[: len(offered)] += args.share * before_asked
+    seen = np.bincount(corpus.requests.indices, minlength=len(asked))
+    write_table(args.out, offered, asked, phrases, seen, args.rows)
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ impl Router {
         let vector_of = |words: &[WordId], terms: &QueryTerms| {
             let words = words.iter().filter_map(|at| analyser.word(*at));
             let words = words.map(|word| (&*word.raw, semantic_weight(word)));
-            semantic_index.query_vector(words.chain(scorer.implied_words(terms)))
+            semantic_index.query_vector(words, scorer.implied_words(terms))
         };
         let Some(whole) = vector_of(&query.words, &query.whole) else {
             return ranker.rank_lexical(query, k);

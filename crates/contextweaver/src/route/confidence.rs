@@ -43,10 +43,7 @@ impl RankingFeatures {
         let log_odds = match self.nearness {
             None => LEXICAL_MODEL.0 + LEXICAL_MODEL.1 * coverage + LEXICAL_MODEL.2 * margin,
             Some(near) => {
-                HYBRID_MODEL.0
-                    + HYBRID_MODEL.1 * coverage
-                    + HYBRID_MODEL.2 * margin
-                    + HYBRID_MODEL.3 * i64::from(near)
+                HYBRID_MODEL.0 + HYBRID_MODEL.1 * margin + HYBRID_MODEL.2 * i64::from(near)
             }
         };
         logistic(log_odds)
@@ -65,8 +62,9 @@ impl RankingFeatures {
 
 /// The intercept and the coefficients of coverage and margin, in millionths per thousandth.
 const LEXICAL_MODEL: (i64, i64, i64) = (-2_472_000, 2_158, 2_527);
-/// The intercept and the coefficients of coverage, margin and nearness.
-const HYBRID_MODEL: (i64, i64, i64, i64) = (-3_241_000, 786, 3_887, 2_727);
+/// The intercept and the coefficients of margin and nearness. Coverage says nothing beside these: its
+/// fitted coefficient is slightly negative.
+const HYBRID_MODEL: (i64, i64, i64) = (-4_247_000, 4_385, 5_188);
 
 fn thousandths(part: u64, whole: u64) -> u32 {
     let share = fixed_point::ratio(part, whole).min(ONE);
@@ -107,5 +105,8 @@ mod tests {
         assert!(evidence(900, 500).confidence() > evidence(900, 100).confidence());
         assert!(evidence(900, 500).confidence() > evidence(300, 500).confidence());
         assert!(!evidence(900, 500).is_no_match());
+        let near = |margin, near| RankingFeatures { coverage: 0, margin, nearness: Some(near) };
+        assert!(near(100, 200).is_no_match() && !near(100, 700).is_no_match());
+        assert!(near(500, 700).confidence() > near(100, 700).confidence());
     }
 }

@@ -38,12 +38,15 @@ impl SemanticIndex {
         Arc::clone(&self.table)
     }
 
-    /// The vector of the weighted words of a query; `None` if the table knows none of them.
+    /// The vector of the weighted words of a query, in their order, and of the words that it implies;
+    /// `None` if the table knows none of them.
     pub(super) fn query_vector<'w>(
         &self,
-        words: impl Iterator<Item = (&'w str, u64)>,
+        own: impl Iterator<Item = (&'w str, u64)> + Clone,
+        implied: impl Iterator<Item = (&'w str, u64)>,
     ) -> Option<Vector> {
-        let vector = self.table.query_sum_cached(words.take(MAX_QUERY_TERMS));
+        let (own, implied) = (own.take(MAX_QUERY_TERMS), implied.take(MAX_QUERY_TERMS));
+        let vector = self.table.query_sum_cached(own, implied);
         vector.has_direction().then_some(vector)
     }
 

@@ -23,6 +23,9 @@ use pieces::WordPieceVocabulary;
 const MAX_DIMENSIONS: usize = 1_024;
 /// The most pieces of one text that count.
 const MAX_PIECES: usize = 4_096;
+/// The weight of a phrase in a request, as in the training of the built-in table
+/// (`benches/routing/train.py`). A word weighs how rare it is, up to about 6 among 200 items.
+const PHRASE_WEIGHT: i64 = 6 << 16;
 
 #[cfg(feature = "token-table")]
 static BUILT_IN: &[u8] = include_bytes!("../../assets/token_table.safetensors");
@@ -31,8 +34,8 @@ static BUILT_IN_WORDS: &str = include_str!("../../assets/token_table.vocab.txt")
 
 /// A static table of word-piece vectors. It knows, without a model, that a message may be a mail.
 ///
-/// With the feature `token-table` one is built in: 30,522 English pieces with 128 dimensions; its
-/// origin is in `assets/MODEL_CARD.md`. Others can be read with [`TokenTable::read`].
+/// With the feature `token-table` one is built in: 30,522 English pieces and some phrases of
+/// two words, with 128 dimensions; its origin is in `assets/MODEL_CARD.md`. Others can be read with [`TokenTable::read`].
 #[derive(Debug)]
 pub struct TokenTable {
     pieces: WordPieceVocabulary,
@@ -57,7 +60,8 @@ impl TokenTable {
     /// `mapping` with the row of each piece; and its vocabulary, as `vocab.txt` (one piece per line) or
     /// as a `tokenizer.json` of type `WordPiece`. An extension of this crate is `query_mapping`, the row
     /// of each piece in the text of a request, so that a word may mean something else where people say
-    /// it than where a tool is described.
+    /// it than where a tool is described. Another is a piece of two words with a space between them: a
+    /// phrase, whose row is added where a request has these words side by side (`hold off`).
     ///
     /// # Errors
     /// [`TableError`] with what is missing or does not fit.
@@ -85,16 +89,20 @@ impl TokenTable {
         self.sum(Side::Query, words.iter().map(|word| (word.as_str(), ONE)), cache)
     }
 
-    /// The vector of the weighted words of a request, with a cache of earlier queries.
+    /// The vector of the weighted words of a request, of the phrases among its own words, and of the
+    /// words that it implies, with a cache of earlier queries.
     pub(super) fn query_sum_cached<'w>(
         &self,
-        words: impl Iterator<Item = (&'w str, u64)>,
+        own: impl Iterator<Item = (&'w str, u64)> + Clone,
+        implied: impl Iterator<Item = (&'w str, u64)>,
     ) -> Vector {
         let mut cache = self.piece_caches.acquire();
-        let vector = self.sum(Side::Query, words, &mut cache);
+        let mut sum = Sum::new(self, Side::Query);
+        sum.add_phrases(own.clone().map(|(word, _)| word));
+        sum.add_words(own.chain(implied), &mut cache);
         cache.trim_for_queries();
         self.piece_caches.release(cache);
-        vector
+        Vector::of(&sum.values)
     }
 
     /// The vector of weighted words; weights are in units of 1/65,536, up to 64.
@@ -104,24 +112,70 @@ impl TokenTable {
         words: impl Iterator<Item = (&'w str, u64)>,
         cache: &mut PieceCache,
     ) -> Vector {
-        let mut sum = vec![0_i64; self.rows.dimensions];
-        let mut room = MAX_PIECES;
-        for (word, weight) in words {
-            let weight = i64::try_from(weight.min(64 * ONE)).unwrap_or(0);
-            let found = cache.pieces(&self.pieces, word);
-            for piece in found.iter().take(room) {
-                self.add(side, *piece, weight, &mut sum);
-            }
-            room = room.saturating_sub(found.len());
-        }
-        Vector::of(&sum)
+        let mut sum = Sum::new(self, side);
+        sum.add_words(words, cache);
+        Vector::of(&sum.values)
+    }
+}
+
+/// The sum of the weighted rows of a text.
+struct Sum<'t> {
+    table: &'t TokenTable,
+    side: Side,
+    values: Vec<i64>,
+    /// How many more pieces and phrases count.
+    room: usize,
+}
+
+impl<'t> Sum<'t> {
+    fn new(table: &'t TokenTable, side: Side) -> Self {
+        Self { table, side, values: vec![0; table.rows.dimensions], room: MAX_PIECES }
     }
 
-    /// Adds the weighted vector of a piece. A summand is at most 2²² · 2¹⁶ · 2⁷ and there are at most
-    /// 2¹² pieces, so the sum never overflows.
-    fn add(&self, side: Side, piece: u32, weight: i64, sum: &mut [i64]) {
-        let TableRows { dimensions, bytes, scales, mapping, query_mapping } = &self.rows;
-        let mapping = match side {
+    /// Adds words with their weights in units of 1/65,536, up to 64.
+    fn add_words<'w>(
+        &mut self,
+        words: impl Iterator<Item = (&'w str, u64)>,
+        cache: &mut PieceCache,
+    ) {
+        for (word, weight) in words {
+            let weight = i64::try_from(weight.min(64 * ONE)).unwrap_or(0);
+            for piece in cache.pieces(&self.table.pieces, word) {
+                self.add(*piece, weight);
+            }
+        }
+    }
+
+    /// Adds the phrases of two neighbouring words that the vocabulary has.
+    fn add_phrases<'w>(&mut self, words: impl Iterator<Item = &'w str>) {
+        let pieces = &self.table.pieces;
+        if !pieces.has_phrases() {
+            return;
+        }
+        let mut phrase = String::new();
+        for word in words {
+            // `phrase` is the word before, if there is one.
+            let before = phrase.len();
+            if before == 0 {
+                phrase.push_str(word);
+                continue;
+            }
+            phrase.push(' ');
+            phrase.push_str(word);
+            if let Some(piece) = pieces.phrase(&phrase) {
+                self.add(piece, PHRASE_WEIGHT);
+            }
+            phrase.drain(..=before);
+        }
+    }
+
+    /// Adds the weighted row of a piece. A summand is at most 2²² · 2¹⁶ · 2⁷ and there are at most 2¹²
+    /// pieces, so the sum never overflows.
+    fn add(&mut self, piece: u32, weight: i64) {
+        let Some(room) = self.room.checked_sub(1) else { return };
+        self.room = room;
+        let TableRows { dimensions, bytes, scales, mapping, query_mapping } = &self.table.rows;
+        let mapping = match self.side {
             Side::Item => mapping,
             Side::Query if query_mapping.is_some() => query_mapping,
             Side::Query => mapping,
@@ -132,7 +186,7 @@ impl TokenTable {
         } as usize;
         let Some(values) = bytes.get(row * dimensions..(row + 1) * dimensions) else { return };
         let scale = weight * scales.get(row).map_or(0, |scale| i64::from(*scale));
-        for (sum, value) in sum.iter_mut().zip(values) {
+        for (sum, value) in self.values.iter_mut().zip(values) {
             *sum += i64::from(*value) * scale;
         }
     }
@@ -279,7 +333,24 @@ mod tests {
 
     #[test]
     fn a_cosine_is_the_same_everywhere() {
-        assert_eq!(cosine("delete the file", "remove a document"), 38_528);
+        assert_eq!(cosine("delete the file", "remove a document"), 40_274);
+    }
+
+    #[test]
+    fn a_phrase_counts_where_its_words_are_side_by_side() {
+        let header = r#"{"embeddings":{"dtype":"I8","shape":[3,2],"data_offsets":[0,6]}}"#;
+        let length = (header.len() as u64).to_le_bytes();
+        let file = [&length, header.as_bytes(), &[1, 0, 1, 0, 0, 1]].concat();
+        let table = TokenTable::read(&file, "hold\noff\nhold off").unwrap();
+        let of = |text: &str, implied: &[(&'static str, u64)]| {
+            let words = weaver_text::split::words(text);
+            let words = words.iter().map(|word| (word.as_str(), ONE));
+            table.query_sum_cached(words, implied.iter().copied()).values
+        };
+        assert_eq!(*of("hold off", &[]), [42, 127]);
+        assert_eq!(*of("off hold", &[]), [127, 0]);
+        // An implied word is not beside a word of the request.
+        assert_eq!(*of("hold", &[("off", ONE)]), [127, 0]);
     }
 
     #[test]

@@ -17,6 +17,8 @@ const DEFAULT_CONTINUATION_PREFIX: &str = "##";
 pub(super) struct WordPieceVocabulary {
     rows: HashMap<Box<str>, u32>,
     count: usize,
+    /// Whether any piece is a phrase of two words.
+    has_phrases: bool,
     /// The prefix of pieces that continue a word.
     continuation_prefix: Box<str>,
 }
@@ -57,6 +59,7 @@ impl WordPieceVocabulary {
     fn from_lines(text: &str) -> Self {
         let rows: HashMap<_, _> = text.lines().zip(0..).map(|(p, row)| (p.into(), row)).collect();
         Self {
+            has_phrases: has_phrases(&rows),
             rows,
             count: text.lines().count(),
             continuation_prefix: DEFAULT_CONTINUATION_PREFIX.into(),
@@ -83,12 +86,22 @@ impl WordPieceVocabulary {
             .as_deref()
             .unwrap_or(DEFAULT_CONTINUATION_PREFIX)
             .into();
-        Ok(Self { rows, count, continuation_prefix })
+        Ok(Self { has_phrases: has_phrases(&rows), rows, count, continuation_prefix })
     }
 
     /// The number of rows that the pieces need: the highest row plus 1.
     pub(super) fn row_count(&self) -> usize {
         self.count
+    }
+
+    /// Whether any piece is a phrase of two words.
+    pub(super) fn has_phrases(&self) -> bool {
+        self.has_phrases
+    }
+
+    /// The row of a phrase, two words with a space between them.
+    pub(super) fn phrase(&self, phrase: &str) -> Option<u32> {
+        self.rows.get(phrase).copied()
     }
 
     /// Splits a word greedily into the longest matching pieces; empty if the word cannot be split
@@ -123,6 +136,10 @@ impl WordPieceVocabulary {
     }
 }
 
+fn has_phrases(rows: &HashMap<Box<str>, u32>) -> bool {
+    rows.keys().any(|piece| piece.contains(' '))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +154,14 @@ mod tests {
         assert!(pieces.split("undertow").is_empty());
         assert!(pieces.split("").is_empty());
         assert!(pieces.split(&"un".repeat(1_000)).is_empty());
+    }
+
+    #[test]
+    fn a_piece_with_a_space_is_a_phrase() {
+        let pieces = WordPieceVocabulary::read("hold\noff\nhold off").unwrap();
+        assert!(pieces.has_phrases());
+        assert_eq!((pieces.phrase("hold off"), pieces.phrase("off hold")), (Some(2), None));
+        assert!(!WordPieceVocabulary::read("hold\noff").unwrap().has_phrases());
     }
 
     #[test]
