@@ -6,8 +6,8 @@ use serde_json::Value;
 use weaver_types::RawContent;
 
 /// Calls the work that it is given, once, in a way that keeps none of the host's other tasks
-/// waiting: with tokio, within `block_in_place`.
-pub type LongWork = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
+/// waiting: with tokio, within `block_in_place`. It may call it on another thread.
+pub type LongWork = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
 
 /// From how many bytes of a result on it takes long. Less is masked within a millisecond or two.
 const LONG_BYTES: usize = 128 * 1024;
@@ -45,10 +45,10 @@ fn bytes_left_after(value: &Value, bytes: usize) -> Option<usize> {
 }
 
 /// Runs work, by the host if it takes long; `None` only if the host did not call it.
-pub(crate) fn run<T>(
+pub(crate) fn run<T: Send>(
     host: Option<&LongWork>,
     is_long: bool,
-    work: impl FnOnce() -> T,
+    work: impl FnOnce() -> T + Send,
 ) -> Option<T> {
     let Some(host) = host.filter(|_| is_long) else { return Some(work()) };
     let (mut work, mut done) = (Some(work), None);

@@ -356,7 +356,6 @@ fn a_secret_is_written_only_where_it_would_be_masked_again() {
     }
     for readable in [
         json!({ "text": format!("the animal is {password}") }),
-        json!({ "text": format!("x{token}y") }),
         json!({ "content": password }),
         json!({ "lines": ["a", password] }),
     ] {

@@ -20,7 +20,7 @@ use super::ServeOptions;
 use super::clock::BootTimeClock;
 use super::confinement_signal::ConfinementSignalSource;
 use super::error::ServeError;
-use super::long_work::off_worker;
+use super::long_work::on_own_thread;
 use super::own_tools;
 use super::salt;
 use super::timer::TokioTimer;
@@ -114,7 +114,7 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         firewall: Some(firewall),
         preconditions: Some(Arc::new(preconditions)),
         signals: Arc::new(sentinel::signal_monitor(&config.sentinels, Some(signals))),
-        long_work: Some(Arc::new(|work: &mut dyn FnMut()| off_worker(work))),
+        long_work: Some(Arc::new(on_own_thread)),
         ..Ports::default()
     };
     let kernel = Kernel::builder(Arc::clone(&registry), policy)
