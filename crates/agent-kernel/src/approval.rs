@@ -9,7 +9,6 @@ pub(crate) mod hold_release;
 pub(crate) mod logged_approvals;
 mod open_request;
 pub(crate) mod resolver;
-mod session_moves;
 pub(crate) mod standing_approvals;
 mod standing_release;
 mod stored_approvals;
@@ -26,6 +25,5 @@ pub(crate) use open_request::OpeningCall;
 pub use resolver::{
     ApprovalAnswer, ApprovalResolver, ApprovalResolverError, TimedApprovalResolver,
 };
-pub(crate) use session_moves::{moves_session, saves_result};
 pub(crate) use standing_release::ReleaseEffect;
 pub use stored_approvals::{EndedApproval, OpenApproval, StoredApproval, read_standing_approval};

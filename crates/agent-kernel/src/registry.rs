@@ -9,6 +9,7 @@ mod first_versions;
 mod namespace;
 mod registered_capability;
 mod search;
+mod state_changes;
 mod suspicion;
 mod version_changes;
 

@@ -149,7 +149,7 @@ impl SchemaCheck {
         if count_nodes(value).saturating_mul(*weight) > MAX_VALIDATION_COST {
             return Some(format!("{subject}: too many values for so large a schema"));
         }
-        let finds_all = count_nodes(value) <= MAX_SEARCHED_NODES;
+        let finds_all = count_nodes(value).saturating_mul(*weight) <= MAX_SEARCH_COST;
         let (problems, is_whole) =
             violation_text::violations_text(validator, value, subject, finds_all)?;
         // A parameter is missing or unknown: the list of all parameters helps the model to correct
@@ -189,8 +189,9 @@ impl SchemaCheck {
 
 /// The most parameters that a message names.
 const MAX_PARAMETERS: usize = 20;
-/// The largest value of which all violations are looked for, in nodes.
-const MAX_SEARCHED_NODES: u64 = 2_000;
+/// The largest product of the nodes of a value and of its schema at which all violations are looked
+/// for: each takes memory, and alternatives have as many as there are of them.
+const MAX_SEARCH_COST: u64 = 100_000;
 
 /// Rows that are checked together.
 const ROWS_PER_PART: usize = 1_000;

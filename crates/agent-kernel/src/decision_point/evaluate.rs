@@ -10,7 +10,7 @@ use weaver_types::{
 use super::PolicyDecisionPoint;
 use super::evaluation::{CallTarget, Evaluation, EvaluationRequest, denied_decision};
 use super::preconditions;
-use super::resume::{Decide, HeldCall};
+use super::resume::{DecisionFn, HeldCall};
 use crate::approval::hold_release::is_releasable;
 use crate::cached_run::{RunSlot, lock_run};
 use crate::canonical_arguments::CanonicalArguments;
@@ -165,7 +165,7 @@ impl PolicyDecisionPoint {
         evaluation_request: EvaluationRequest<'_>,
         target: &CallTarget,
         query: &PolicyQuery<'_>,
-        decide: &Decide<'_>,
+        decide: &DecisionFn<'_>,
         mut evaluation: Box<Evaluation>,
     ) -> Box<Evaluation> {
         if !evaluation.decision.is_allowed() && !is_releasable(&evaluation.decision) {

@@ -33,14 +33,33 @@ pub(super) fn mark(
     let with_masks = firewall.with_masks(Arc::clone(table), None);
     for one in masked.iter_mut().filter(|one| one.family == ValueFamily::Secret) {
         let value = with_masks.resolve_masks(&Value::from(one.mask.as_str())).arguments;
-        one.stays_readable = match value {
-            Some(Value::String(text)) if text.len() >= MIN_BYTES => {
-                holds_secret(&redacted, "", &text, 0)
-            }
-            Some(value @ Value::Number(_)) => holds_secret(&redacted, "", &value.to_string(), 0),
-            _ => false,
-        };
+        one.stays_readable = value.is_some_and(|value| is_readable(&value, &redacted));
     }
+}
+
+/// Whether a secret occurs in the redacted arguments; a list or an object, if all of its values do.
+fn is_readable(secret: &Value, redacted: &Value) -> bool {
+    let (mut open, mut parts) = (vec![secret], 0_usize);
+    while let Some(next) = open.pop() {
+        let text = match next {
+            Value::String(text) if text.len() >= MIN_BYTES => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Array(items) => {
+                open.extend(items);
+                continue;
+            }
+            Value::Object(members) => {
+                open.extend(members.values());
+                continue;
+            }
+            Value::String(_) | Value::Null | Value::Bool(_) => continue,
+        };
+        if !holds_secret(redacted, "", &text, 0) {
+            return false;
+        }
+        parts = parts.saturating_add(1);
+    }
+    parts > 0
 }
 
 /// The arguments without what is only looked for.
@@ -86,6 +105,15 @@ mod tests {
         let edit = json!({ "path": "a", "edits": [{ "oldText": "x", "newText": "y" }] });
         let left = json!({ "path": "a", "edits": [{ "newText": "y" }] });
         assert_eq!(without_searched(&edit, 0), left);
+    }
+
+    #[test]
+    fn a_secret_of_several_values_is_readable_where_all_of_them_are() {
+        let secret = json!({ "user": "postgres", "keys": ["heron-and-more"] });
+        let said = |text: &str| is_readable(&secret, &json!({ "text": text }));
+        assert!(said("{\"user\": \"postgres\", \"keys\": [\"heron-and-more\"]}"));
+        assert!(!said("postgres on port 5432"));
+        assert!(!is_readable(&json!({ "is_set": true }), &json!({ "text": "true" })));
     }
 
     #[test]

@@ -42,12 +42,12 @@ pub(crate) struct HeldCall<'a, 'q> {
     pub(crate) unreviewed_writes: u64,
     /// The decision without any release.
     pub(crate) decision: Decision,
-    pub(crate) decide: &'a Decide<'a>,
+    pub(crate) decide: &'a DecisionFn<'a>,
 }
 
 /// Computes the decision: with a release, if there is one, and under an earlier label of the run in
 /// place of the present one.
-pub(crate) type Decide<'a> = dyn Fn(Option<&ReleaseProof>, Option<&Label>) -> Decision + 'a;
+pub(crate) type DecisionFn<'a> = dyn Fn(Option<&ReleaseProof>, Option<&Label>) -> Decision + 'a;
 
 impl PolicyDecisionPoint {
     /// Looks for an approval that releases a held call: the call's own request first, then a

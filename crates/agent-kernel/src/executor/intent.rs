@@ -11,8 +11,8 @@ use weaver_types::{
 };
 
 use super::CallExecutor;
+use crate::approval::ReleaseEffect;
 use crate::approval::hold_release::HoldRelease;
-use crate::approval::{ReleaseEffect, moves_session, saves_result};
 use crate::authorized_invocation::{AuthorizedInvocation, TokenHolder};
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::RunSlot;
@@ -117,9 +117,8 @@ impl CallExecutor {
         let capability = &invocation.target.capability;
         let effects = capability.spec().effects;
         let is_reviewed = release.is_some_and(|release| release.approval_request().is_some());
-        let changes_state = effects.writes()
-            || moves_session(capability, invocation.arguments)
-            || saves_result(capability, invocation.arguments);
+        let changes_state =
+            effects.writes() || invocation.target.entry.changes_state(invocation.arguments);
         let delta = RunDelta {
             tool_calls: 1,
             unreviewed_writes: u64::from(changes_state && !is_reviewed),

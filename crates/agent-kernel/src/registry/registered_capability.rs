@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
+use serde_json::Value;
 use weaver_policy::{ContractError, PolicySet};
 use weaver_types::{Capability, Digest};
 
 use super::search::BagOfWords;
+use super::state_changes::StateChanges;
 use super::suspicion::suspicions;
 use crate::driver::Driver;
 use crate::error::RegistryError;
@@ -30,6 +32,8 @@ pub struct RegisteredCapability {
     is_late: AtomicBool,
     /// The suspicious passages in its server's description.
     suspicions: BTreeSet<String>,
+    /// What its calls change although it reads.
+    state_changes: OnceLock<StateChanges>,
     /// Its words, for a search.
     bag: OnceLock<BagOfWords>,
 }
@@ -56,8 +60,15 @@ impl RegisteredCapability {
             first_version: first,
             is_late: late,
             suspicions,
+            state_changes: OnceLock::new(),
             bag,
         })
+    }
+
+    /// Whether a call with these arguments changes what later calls work on, although it reads.
+    pub(crate) fn changes_state(&self, arguments: &Value) -> bool {
+        let changes = self.state_changes.get_or_init(|| StateChanges::of(&self.capability));
+        changes.are_made_with(arguments)
     }
 
     pub(super) fn bag_of_words(&self) -> &BagOfWords {

@@ -37,25 +37,54 @@ const MAKES_CURRENT: [&str; 12] = [
 /// How many words may stand between the two.
 const MAX_BETWEEN: usize = 4;
 
-/// Whether a call moves the session: the name of its tool says so, the description, or the argument
-/// that chooses what it does.
-pub(crate) fn moves_session(capability: &Capability, arguments: &Value) -> bool {
-    let name = capability.id().as_str();
-    let tool = name.split_once('.').map_or(name, |(_, tool)| tool);
-    let words = weaver_text::split::words(tool);
-    let is_place = |word: &String| {
-        let word = word.as_str();
-        PLACES.contains(&word) || word.strip_suffix('s').is_some_and(|one| PLACES.contains(&one))
-    };
-    let chosen = CHOICES.iter().filter_map(|name| arguments.get(name)?.as_str());
-    let chosen: Vec<String> = chosen.flat_map(weaver_text::split::words).collect();
-    let moves = |words: &[String]| words.iter().any(|word| MOVES.contains(&word.as_str()));
-    let may_move =
-        |words: &[String]| words.iter().any(|word| MOVES_TO_A_PLACE.contains(&word.as_str()));
-    moves(&words)
-        || moves(&chosen)
-        || (may_move(&words) || may_move(&chosen)) && words.iter().any(is_place)
-        || makes_current(&capability.spec().description)
+/// What the description of a tool says of such changes, read once.
+#[derive(Debug)]
+pub(super) struct StateChanges {
+    /// Every call changes something.
+    always: bool,
+    /// The tool is about places, so that a chosen action may lead to one.
+    is_about_places: bool,
+    /// The arguments that name a file into which the result is saved.
+    saved_files: Vec<String>,
+}
+
+impl StateChanges {
+    pub(super) fn of(capability: &Capability) -> Self {
+        let name = capability.id().as_str();
+        let tool = name.split_once('.').map_or(name, |(_, tool)| tool);
+        let words = weaver_text::split::words(tool);
+        let is_about_places = words.iter().any(|word| is_place(word));
+        let spec = capability.spec();
+        Self {
+            always: has_word(&words, &MOVES)
+                || is_about_places && has_word(&words, &MOVES_TO_A_PLACE)
+                || makes_current(&spec.description),
+            is_about_places,
+            saved_files: saved_files(spec.input_schema.as_deref()).map(str::to_owned).collect(),
+        }
+    }
+
+    /// Whether a call with these arguments changes something.
+    pub(super) fn are_made_with(&self, arguments: &Value) -> bool {
+        let is_given = |name: &String| arguments.get(name).is_some_and(|value| !value.is_null());
+        self.always || self.saved_files.iter().any(is_given) || self.are_chosen(arguments)
+    }
+
+    /// Whether an argument chooses an action that changes something.
+    fn are_chosen(&self, arguments: &Value) -> bool {
+        let chosen = CHOICES.iter().filter_map(|name| arguments.get(name)?.as_str());
+        let words: Vec<String> = chosen.flat_map(weaver_text::split::words).collect();
+        has_word(&words, &MOVES) || self.is_about_places && has_word(&words, &MOVES_TO_A_PLACE)
+    }
+}
+
+fn has_word(words: &[String], known: &[&str]) -> bool {
+    words.iter().any(|word| known.contains(&word.as_str()))
+}
+
+/// Whether a word is a place, also one of several.
+fn is_place(word: &str) -> bool {
+    PLACES.contains(&word) || word.strip_suffix('s').is_some_and(|one| PLACES.contains(&one))
 }
 
 /// Whether a description says that something becomes the current one.
@@ -67,12 +96,6 @@ fn makes_current(description: &str) -> bool {
         let before = words.get(at.saturating_sub(MAX_BETWEEN)..at).unwrap_or_default();
         before.iter().any(|word| MAKES_CURRENT.contains(&word.as_str()))
     })
-}
-
-/// Whether a call saves its result in a file.
-pub(crate) fn saves_result(capability: &Capability, arguments: &Value) -> bool {
-    let schema = capability.spec().input_schema.as_deref();
-    saved_files(schema).any(|name| arguments.get(name).is_some_and(|value| !value.is_null()))
 }
 
 #[cfg(test)]
@@ -93,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_tool_that_goes_elsewhere_says_so_in_its_name() {
-        let moves = |id: &str| moves_session(&tool(id, "Does it."), &json!({}));
+        let moves = |id: &str| StateChanges::of(&tool(id, "Does it.")).are_made_with(&json!({}));
         for id in [
             "browser.browser_navigate_back",
             "browser.navigatePage",
@@ -128,11 +151,11 @@ mod tests {
     #[test]
     fn an_action_and_a_description_say_it_too() {
         let tabs = tool("browser.browser_tabs", "Works with tabs.");
-        assert!(moves_session(&tabs, &json!({ "action": "select", "index": 1 })));
-        assert!(!moves_session(&tabs, &json!({ "action": "list" })));
+        assert!(StateChanges::of(&tabs).are_made_with(&json!({ "action": "select", "index": 1 })));
+        assert!(!StateChanges::of(&tabs).are_made_with(&json!({ "action": "list" })));
         let project = tool("kanban.get_project", "Gets a project and makes it the current one.");
-        assert!(moves_session(&project, &json!({})));
+        assert!(StateChanges::of(&project).are_made_with(&json!({})));
         let current = tool("kanban.get_current_project", "Gets the current project.");
-        assert!(!moves_session(&current, &json!({})));
+        assert!(!StateChanges::of(&current).are_made_with(&json!({})));
     }
 }
