@@ -171,8 +171,10 @@ fn lines_of_several(requests: &[OpenApproval], shown: &[ShownRequest]) -> Result
         let is_listed = !writes.is_empty() && writes == listed;
         let request = &open.request;
         let arguments = terminal_text::escape_json(&request.arguments);
-        if arguments.chars().count() > MAX_LINE_CHARS {
-            let message = format!("the arguments of {} are too long for a line", request.id);
+        let circumstances = circumstances(request);
+        let lines = circumstances.lines().chain([arguments.as_str()]);
+        if lines.into_iter().any(|line| line.chars().count() > MAX_LINE_CHARS) {
+            let message = format!("what is to be read of {} is too long for a line", request.id);
             return Err(Failure::new(Exit::Usage, "approve.too_long", message)
                 .with_next_step(format!("answer it alone: weaver approve grant {}", request.id)));
         }
@@ -181,7 +183,7 @@ fn lines_of_several(requests: &[OpenApproval], shown: &[ShownRequest]) -> Result
             request.id,
             output::bold(&terminal_text::escape_line(request.capability.as_str(), MAX_NAME_CHARS)),
             terminal_text::escape_line(request.principal.as_str(), MAX_NAME_CHARS),
-            circumstances(request),
+            circumstances,
             terminal_text::escape_line(&request.detail, MAX_LINE_CHARS),
             if is_listed { "since then  the same calls as above\n" } else { &writes },
             output::dim(&format!("digest: {}", shown.digest)),
@@ -197,7 +199,8 @@ fn circumstances(request: &ApprovalRequest) -> String {
     let mut out = String::new();
     let mut add = |name: &str, text: &str| {
         if !text.is_empty() {
-            let text = terminal_text::escape_line(text, MAX_LINE_CHARS);
+            // Whole: a line that is too long is not cut, but answered alone.
+            let text = terminal_text::escape_line(text, usize::MAX);
             out.push_str(&format!("    {name} {text}\n"));
         }
     };
@@ -291,7 +294,8 @@ fn print_answer(
                         agent writes anything else"
                 .to_owned(),
             None => "once the gateway has verified it, the same call, made again with the same \
-                     arguments before the deadline, goes through once"
+                     arguments before the deadline, and before the agent writes anything else, goes \
+                     through once"
                 .to_owned(),
         },
         1 => "one more person must agree".to_owned(),
