@@ -97,7 +97,7 @@ impl TokenTable {
         implied: impl Iterator<Item = (&'w str, u64)>,
     ) -> Vector {
         let mut cache = self.piece_caches.acquire();
-        let mut sum = Sum::new(self, Side::Query);
+        let mut sum = WeightedSum::new(self, Side::Query);
         sum.add_phrases(own.clone().map(|(word, _)| word));
         sum.add_words(own.chain(implied), &mut cache);
         cache.trim_for_queries();
@@ -112,14 +112,14 @@ impl TokenTable {
         words: impl Iterator<Item = (&'w str, u64)>,
         cache: &mut PieceCache,
     ) -> Vector {
-        let mut sum = Sum::new(self, side);
+        let mut sum = WeightedSum::new(self, side);
         sum.add_words(words, cache);
         Vector::of(&sum.values)
     }
 }
 
 /// The sum of the weighted rows of a text.
-struct Sum<'t> {
+struct WeightedSum<'t> {
     table: &'t TokenTable,
     side: Side,
     values: Vec<i64>,
@@ -127,7 +127,7 @@ struct Sum<'t> {
     room: usize,
 }
 
-impl<'t> Sum<'t> {
+impl<'t> WeightedSum<'t> {
     fn new(table: &'t TokenTable, side: Side) -> Self {
         Self { table, side, values: vec![0; table.rows.dimensions], room: MAX_PIECES }
     }
