@@ -1,6 +1,7 @@
 //! Checks values against the schemas that a tool declares: arguments before a call, results after
 //! it.
 
+mod pattern_cost;
 mod schema_cost;
 mod schema_reference;
 mod schema_repair;
@@ -16,6 +17,7 @@ use weaver_types::{Capability, JsonRows};
 use crate::error::RegistryError;
 use crate::parameter_list;
 use crate::row_schema::RowSchemas;
+use pattern_cost::{pattern_states, text_bytes, without_patterns};
 use schema_cost::expanded_nodes;
 use schema_reference::without_names;
 use schema_repair::{compile_usable_part, without_unusable_references};
@@ -35,6 +37,10 @@ pub(crate) struct SchemaCheck {
     capability: Arc<Capability>,
     side: SchemaSide,
     compiled: OnceLock<Result<CompiledSchema, RegistryError>>,
+    /// The states of all patterns, counted for the first text that is long enough to matter.
+    pattern_states: OnceLock<u64>,
+    /// A server's schema without its patterns, for texts on which they would take too long.
+    patternless: OnceLock<Result<CompiledSchema, RegistryError>>,
 }
 
 /// Which of the two schemas of a capability.
@@ -65,8 +71,13 @@ impl SchemaCheck {
     }
 
     fn new(capability: &Arc<Capability>, side: SchemaSide) -> Result<Self, RegistryError> {
-        let compiled = OnceLock::new();
-        let check = Self { capability: Arc::clone(capability), side, compiled };
+        let check = Self {
+            capability: Arc::clone(capability),
+            side,
+            compiled: OnceLock::new(),
+            pattern_states: OnceLock::new(),
+            patternless: OnceLock::new(),
+        };
         if let Some(schema) = check.schema() {
             check.compile(schema)?;
         }
@@ -132,26 +143,43 @@ impl SchemaCheck {
         Some(compiled.as_ref())
     }
 
+    /// The compiled schema for texts of so many bytes. Patterns that would take too long on them are
+    /// left to the server that wrote them; those of an operator hold, and such texts are refused.
+    fn compiled_for(&self, text_bytes: u64) -> Option<Result<&CompiledSchema, String>> {
+        let schema = self.schema()?;
+        let cost = |states: u64| text_bytes.saturating_mul(states);
+        let states = || *self.pattern_states.get_or_init(|| pattern_states(schema));
+        let as_text = |error: &RegistryError| error.to_string();
+        if text_bytes <= FREE_TEXT_BYTES || cost(states()) <= MAX_PATTERN_COST {
+            return self.compiled().map(|compiled| compiled.map_err(as_text));
+        }
+        if self.capability.spec().upstream_digest.is_none() {
+            return Some(Err("the texts are too long for the patterns of the schema".to_owned()));
+        }
+        let compiled = self.patternless.get_or_init(|| self.compile(&without_patterns(schema)));
+        Some(compiled.as_ref().map_err(as_text))
+    }
+
     /// True where there is a schema.
     pub(crate) fn is_declared(&self) -> bool {
         self.schema().is_some()
     }
 
     /// The violations, each as JSON pointer and message, which contains field names, but never values.
-    /// Of a large value, only the first.
+    /// Of a large value, those at its beginning.
     /// `subject` is the name of the value itself.
     pub(crate) fn violation(&self, value: &Value, subject: &str) -> Option<String> {
         let CompiledSchema { validator, expanded_nodes: weight, parameters, .. } =
-            match self.compiled()? {
+            match self.compiled_for(text_bytes(value))? {
                 Ok(compiled) => compiled,
-                Err(error) => return Some(error.to_string()),
+                Err(problem) => return Some(format!("{subject}: {problem}")),
             };
         if count_nodes(value).saturating_mul(*weight) > MAX_VALIDATION_COST {
             return Some(format!("{subject}: too many values for so large a schema"));
         }
-        let finds_all = count_nodes(value).saturating_mul(*weight) <= MAX_SEARCH_COST;
+        let max_nodes = (MAX_SEARCH_COST / (*weight).max(1)).max(1);
         let (problems, is_whole) =
-            violation_text::violations_text(validator, value, subject, finds_all)?;
+            violation_text::violations_text(validator, value, subject, max_nodes)?;
         // A parameter is missing or unknown: the list of all parameters helps the model to correct
         // it.
         let parameters_text = parameters.as_ref().filter(|_| is_whole);
@@ -164,10 +192,11 @@ impl SchemaCheck {
     /// The first violation in rows. If the schema constrains the list only item by item, the rows
     /// are checked in parts, so that no tree of all of them is built.
     pub(crate) fn violation_in_rows(&self, rows: &JsonRows, subject: &str) -> Option<String> {
+        let bytes = u64::try_from(rows.text().len()).unwrap_or(u64::MAX);
         let CompiledSchema { validator, expanded_nodes: weight, rows: schemas, .. } =
-            match self.compiled()? {
+            match self.compiled_for(bytes)? {
                 Ok(compiled) => compiled,
-                Err(error) => return Some(error.to_string()),
+                Err(problem) => return Some(format!("{subject}: {problem}")),
             };
         if !schemas.is_checkable_by_item(rows.key()) {
             return self.violation(&rows.to_value(), subject);
@@ -187,10 +216,15 @@ impl SchemaCheck {
     }
 }
 
+/// Texts of so many bytes together are cheap for any patterns that may be in a schema.
+const FREE_TEXT_BYTES: u64 = 64;
+/// The largest product of the bytes of a value's texts and the states of its schema's patterns at which
+/// they are run: some tenths of a second at worst.
+const MAX_PATTERN_COST: u64 = 100_000_000;
 /// The most parameters that a message names.
 const MAX_PARAMETERS: usize = 20;
-/// The largest product of the nodes of a value and of its schema at which all violations are looked
-/// for: each takes memory, and alternatives have as many as there are of them.
+/// The largest product of the nodes of a value and of its schema in which violations are looked for:
+/// each takes memory, and alternatives have as many as there are of them.
 const MAX_SEARCH_COST: u64 = 100_000;
 
 /// Rows that are checked together.

@@ -26,6 +26,34 @@ fn a_pattern_of_a_server_that_cannot_run_costs_no_tool() {
     assert!(check.violation(&json!({"to": "a@b.org", "copies": "x"}), "arguments").is_some());
 }
 
+/// A state machine of thousands of states goes through a text step by step.
+#[test]
+fn patterns_that_would_take_too_long_are_left_to_their_server() {
+    let id = CapabilityId::parse("mail.send").unwrap();
+    let patterns: Vec<Value> =
+        (0..60).map(|n| json!({ "pattern": format!("a[ab]{{{}}}c", 1_500 + n) })).collect();
+    let schema =
+        json!({ "properties": { "text": { "anyOf": patterns }, "n": { "type": "integer" } } });
+    let check = |upstream_digest| {
+        let draft = CapabilityDraft {
+            description: "Sends a mail.".to_owned(),
+            timeout_ms: 1_000,
+            input_schema: Some(schema.clone().into()),
+            upstream_digest,
+            ..CapabilityDraft::new(id.clone(), "send", Effects::WRITE_OPEN, AllowedAgents::Any)
+        };
+        SchemaCheck::of_arguments(&Arc::new(draft.build().unwrap())).unwrap()
+    };
+    let theirs = check(Some(weaver_types::Digest::from_bytes([1; 32])));
+    let short = json!({ "text": "ab" });
+    assert!(theirs.violation(&short, "arguments").is_some(), "a short text is checked");
+    let long = |n: Value| json!({ "text": "ab".repeat(10_000), "n": n });
+    assert_eq!(theirs.violation(&long(json!(1)), "arguments"), None);
+    assert!(theirs.violation(&long(json!("x")), "arguments").is_some(), "the rest is checked");
+    let refusal = check(None).violation(&long(json!(1)), "arguments").unwrap();
+    assert!(refusal.contains("too long for the patterns"), "{refusal}");
+}
+
 /// A schema that refers to each of its parts twice by name, and so visits the last 2^40 times.
 fn doubling(name: &str, reference: &str) -> Value {
     let part = |n: usize| format!("a{n}");

@@ -2,7 +2,7 @@
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The most violations that a message names.
 const MAX_VIOLATIONS: usize = 5;
@@ -21,21 +21,29 @@ struct Violation {
 }
 
 /// The violations of a value, and whether one of them is about the value itself and not a part of
-/// it; `None` if there are none. `finds_all` is false for values that are too large to look for more
-/// than the first.
+/// it; `None` if there are none. Of a value with more nodes than `max_nodes`, only the beginning is
+/// searched: each violation takes memory, and a choice between alternatives has those of all of them.
 pub(super) fn violations_text(
     validator: &Validator,
     value: &Value,
     subject: &str,
-    finds_all: bool,
+    max_nodes: u64,
 ) -> Option<(String, bool)> {
+    // Collects no errors, so a large value costs no memory.
+    if validator.is_valid(value) {
+        return None;
+    }
+    let mut nodes_left = max_nodes;
+    let beginning = beginning_of(value, &mut nodes_left);
+    let is_complete = nodes_left > 0;
     let mut found = Vec::new();
-    if finds_all {
-        for error in validator.iter_errors(value) {
+    for error in validator.iter_errors(&beginning) {
+        if is_complete || !is_of_missing_parts(&error) {
             add_violations(&error, &mut found, 0);
         }
-    } else if let Err(error) = validator.validate(value) {
-        add_violations(&error, &mut found, 0);
+    }
+    if found.is_empty() {
+        return Some((format!("{subject}: a part behind the first ones does not fit"), false));
     }
     let mut texts: Vec<String> = Vec::new();
     let is_whole = found.iter().take(MAX_VIOLATIONS).any(|one| one.place.is_empty());
@@ -46,7 +54,46 @@ pub(super) fn violations_text(
             texts.push(text);
         }
     }
-    (!texts.is_empty()).then(|| (texts.join("; "), is_whole))
+    Some((texts.join("; "), is_whole))
+}
+
+/// The value with as many nodes as are left: of lists and objects the first parts.
+fn beginning_of(value: &Value, nodes_left: &mut u64) -> Value {
+    *nodes_left = nodes_left.saturating_sub(1);
+    match value {
+        Value::Array(items) => {
+            let mut kept = Vec::new();
+            for item in items {
+                if *nodes_left == 0 {
+                    break;
+                }
+                kept.push(beginning_of(item, nodes_left));
+            }
+            Value::Array(kept)
+        }
+        Value::Object(members) => {
+            let mut kept = Map::new();
+            for (name, member) in members {
+                if *nodes_left == 0 {
+                    break;
+                }
+                kept.insert(name.clone(), beginning_of(member, nodes_left));
+            }
+            Value::Object(kept)
+        }
+        leaf => leaf.clone(),
+    }
+}
+
+/// Whether an error may be one only of the beginning of a value, since parts of it are missing.
+fn is_of_missing_parts(error: &ValidationError<'_>) -> bool {
+    matches!(
+        error.kind(),
+        ValidationErrorKind::Required { .. }
+            | ValidationErrorKind::MinItems { .. }
+            | ValidationErrorKind::MinProperties { .. }
+            | ValidationErrorKind::Contains
+    )
 }
 
 /// Adds an error. Of one about alternatives, the errors of the alternative whose type fits say more:
@@ -112,7 +159,7 @@ mod tests {
 
     fn said(schema: &Value, value: &Value) -> String {
         let validator = jsonschema::validator_for(schema).unwrap();
-        violations_text(&validator, value, "the arguments", true).unwrap().0
+        violations_text(&validator, value, "the arguments", 10_000).unwrap().0
     }
 
     #[test]
@@ -137,6 +184,20 @@ mod tests {
         let text = said(&schema, &json!({"pth": "a"}));
         assert!(text.contains("\"path\" is a required property"), "{text}");
         assert!(text.contains("'pth'"), "{text}");
+    }
+
+    #[test]
+    fn of_a_large_value_the_beginning_is_searched() {
+        let schema = json!({"minItems": 20, "contains": {"const": 30}, "items": {"anyOf": [{"maximum": 40}]}});
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let text = |at: usize, max_nodes: u64| {
+            let mut items: Vec<Value> = (0..40).map(Value::from).collect();
+            *items.get_mut(at).unwrap() = json!(50);
+            violations_text(&validator, &json!(items), "the result", max_nodes).unwrap().0
+        };
+        assert!(text(3, 10).starts_with("`/3`: "), "{}", text(3, 10));
+        assert_eq!(text(20, 10), "the result: a part behind the first ones does not fit");
+        assert!(text(20, 100).starts_with("`/20`: "), "{}", text(20, 100));
     }
 
     #[test]
