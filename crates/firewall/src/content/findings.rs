@@ -26,10 +26,10 @@ pub(crate) static INJECTION_DETECTOR: LazyLock<Option<InjectionDetector>> =
     LazyLock::new(|| InjectionDetector::compile(INJECTION_PATTERNS));
 
 /// The kinds of warnings that are not patterns.
-const OTHER_WARNING_KINDS: [&str; 15] = [
+const OTHER_WARNING_KINDS: [&str; 14] = [
     "hidden_text", "unscanned", "text_cut", "rows_omitted", "rows_withheld", "text_withheld",
     "items_omitted", "fields_omitted", "fields_not_allowed", "depth_elided", "depth_omitted",
-    "blob_omitted", "base64_omitted", "paths_omitted", "no_handle",
+    "blob_omitted", "paths_omitted", "no_handle",
 ];
 
 /// Findings, counted by kind.

@@ -99,7 +99,7 @@ fn masks_stand_where_the_values_stood_in_text_and_in_structure() {
 fn bytes_in_text_and_text_in_bytes_are_what_they_are() {
     let data = "QUJDRGFiY2QwMTIz".repeat(100);
     let frame = FIREWALL.frame(&RawResult::text(format!("data: {data} end")), &auto());
-    assert_eq!(text_of(&frame), "data: (base64, 1600 characters, not shown) end");
+    assert_eq!(text_of(&frame), format!("data: {data} end"), "it may be passed on or edited");
     let blob = |mime: &str, blob: &str| {
         let resource = json!({ "uri": "x://1", "mimeType": mime, "blob": blob });
         let raw = laid_out(json!([{ "type": "resource", "resource": resource }]), None);

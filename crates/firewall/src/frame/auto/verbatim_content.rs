@@ -21,8 +21,8 @@ const BLOCK_TYPES: [&str; 5] = ["text", "image", "audio", "resource", "resource_
 const MEDIA_KINDS: [&str; 3] = ["image", "audio", "video"];
 /// The largest other blob that is passed on, in bytes.
 const MAX_BLOB_BYTES: usize = 1024 * 1024;
-/// A base64 run of at least this many characters is data, not text.
-const MIN_BASE64_RUN: usize = 1_024;
+/// A blob of at least this many characters is data, not words that are base64 too.
+const MIN_DATA_LEN: usize = 1_024;
 /// The fewest characters of a base64 line that is not the last one.
 const MIN_BASE64_LINE: usize = 60;
 
@@ -40,9 +40,9 @@ pub(super) struct VerbatimPostprocess {
 }
 
 impl Postprocess for VerbatimPostprocess {
-    fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut OmissionCounts) -> Cow<'t, str> {
+    fn string<'t>(&mut self, redacted: Cow<'t, str>, _: &mut OmissionCounts) -> Cow<'t, str> {
         self.findings.scan(&redacted);
-        match visible_without_base64(&redacted, omitted) {
+        match visible(&redacted) {
             Cow::Borrowed(_) => redacted,
             Cow::Owned(text) => Cow::Owned(text),
         }
@@ -77,18 +77,9 @@ impl Postprocess for VerbatimPostprocess {
     }
 }
 
-/// A redacted text as it is displayed.
+/// A redacted text as it is displayed: hidden characters are escaped.
 pub(super) fn visible(redacted: &str) -> Cow<'_, str> {
-    visible_without_base64(redacted, &mut OmissionCounts::new())
-}
-
-/// Escapes hidden characters and leaves base64 data out.
-fn visible_without_base64<'t>(text: &'t str, omitted: &mut OmissionCounts) -> Cow<'t, str> {
-    let plain = without_base64(text, omitted);
-    match escape::faithful(&plain) {
-        Cow::Borrowed(_) => plain,
-        Cow::Owned(text) => Cow::Owned(text),
-    }
+    escape::faithful(redacted)
 }
 
 impl<'a> Masker<'a> {
@@ -212,7 +203,7 @@ impl<'a> Masker<'a> {
             return ("text", Value::String(self.text(text)));
         }
         // Words may be base64 too: a short blob is also scanned as it is.
-        let is_data = blob.len() >= MIN_BASE64_RUN || self.redactor.value_spans(blob).is_empty();
+        let is_data = blob.len() >= MIN_DATA_LEN || self.redactor.value_spans(blob).is_empty();
         match bytes {
             Some(bytes) if is_data && (is_media(declared) || self.may_pass_bytes(&bytes)) => {
                 ("blob", json!(blob))
@@ -339,44 +330,6 @@ fn mask_summary(masked: &Counts, meaning: &str) -> Option<String> {
     }
     let kinds: Vec<String> = masked.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
     Some(format!("Masked: {}. {meaning}", kinds.join(", ")))
-}
-
-/// The text without long runs of base64, each replaced by a marker and counted.
-fn without_base64<'t>(text: &'t str, omitted: &mut OmissionCounts) -> Cow<'t, str> {
-    if text.len() < MIN_BASE64_RUN {
-        return Cow::Borrowed(text);
-    }
-    let in_run = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=');
-    let bytes = text.as_bytes();
-    let (mut out, mut kept, mut at) = (String::new(), 0, 0);
-    while let Some(first) = bytes.get(at) {
-        if !in_run(first) {
-            at += 1;
-            continue;
-        }
-        let run = bytes.get(at..).unwrap_or_default();
-        let length = run.iter().position(|b| !in_run(b)).unwrap_or(run.len());
-        if length >= MIN_BASE64_RUN && looks_encoded(run.get(..length).unwrap_or_default()) {
-            out.push_str(text.get(kept..at).unwrap_or_default());
-            out.push_str(&format!("(base64, {length} characters, not shown)"));
-            kept = at + length;
-            *omitted.entry("base64_omitted").or_default() += 1;
-        }
-        at += length;
-    }
-    if kept == 0 {
-        return Cow::Borrowed(text);
-    }
-    out.push_str(text.get(kept..).unwrap_or_default());
-    Cow::Owned(out)
-}
-
-/// True if the bytes contain digits and letters of both cases, as encoded data does.
-fn looks_encoded(run: &[u8]) -> bool {
-    let head = run.get(..run.len().min(MIN_BASE64_RUN)).unwrap_or_default();
-    head.iter().any(u8::is_ascii_digit)
-        && head.iter().any(u8::is_ascii_lowercase)
-        && head.iter().any(u8::is_ascii_uppercase)
 }
 
 #[cfg(test)]

@@ -1,40 +1,5 @@
 use super::*;
 
-/// Characters with digits and both cases, like encoded data.
-fn encoded(length: usize) -> String {
-    "aB3dE5gH7".chars().cycle().take(length).collect()
-}
-
-#[test]
-fn long_runs_of_base64_are_counted_and_not_shown() {
-    let shown = |text: &str| {
-        let mut omitted = OmissionCounts::default();
-        let out = without_base64(text, &mut omitted).into_owned();
-        (out, omitted.get("base64_omitted").copied().unwrap_or_default())
-    };
-    let (short, long) = (encoded(MIN_BASE64_RUN - 1), encoded(MIN_BASE64_RUN));
-    assert_eq!(shown(&short), (short.clone(), 0));
-    assert_eq!(
-        shown(&format!("a {long} b {long}= c")),
-        (
-            "a (base64, 1024 characters, not shown) b (base64, 1025 characters, not shown) c"
-                .to_owned(),
-            2
-        )
-    );
-    // A run without digits, or in one case, is no data.
-    for run in [
-        "a".repeat(2_000),
-        "aB".repeat(1_000),
-        "a1".repeat(1_000),
-        "A1".repeat(1_000),
-        format!("{}9", "aB".repeat(512)),
-    ] {
-        let text = format!("see {run} end");
-        assert_eq!(shown(&text), (text.clone(), 0));
-    }
-}
-
 #[test]
 fn base64_is_decoded_if_its_lines_are_full() {
     let line = |length: usize| "QUJD".repeat(length / 4);
