@@ -17,6 +17,7 @@
 //! (`id > 0`) cannot be told from the text.
 
 mod expressions;
+mod function_sources;
 mod functions;
 mod obstacle;
 mod query;
@@ -55,7 +56,8 @@ fn read<'t>(
     form: impl FnOnce(&mut StatementReader<'t>) -> Option<()>,
 ) -> Result<(), Obstacle<'t>> {
     let mut reader = StatementReader::new(text)?;
-    let complete = form(&mut reader).and_then(|()| reader.ends());
+    let complete =
+        form(&mut reader).and_then(|()| reader.ends()).and_then(|()| reader.calls_nothing_by_dot());
     complete.ok_or_else(|| reader.obstacle())
 }
 
@@ -225,6 +227,13 @@ impl<'t> StatementReader<'t> {
 
     fn names(&mut self) -> Option<()> {
         self.parenthesized(|reader| reader.takes_name().map(drop))
+    }
+
+    fn calls_nothing_by_dot(&mut self) -> Option<()> {
+        match self.functions.called_by_dot() {
+            Some(name) => self.refuse(Obstacle::Function(name)),
+            None => Some(()),
+        }
     }
 
     fn column_or_constraint(&mut self) -> Option<()> {

@@ -114,7 +114,7 @@ impl<'t> StatementReader<'t> {
             return self.subscript();
         }
         if self.takes_symbol(".") {
-            return self.rest_of_name();
+            return self.rest_of_name(name);
         }
         if self.takes_typed_literal(name)? {
             return Some(());
@@ -135,12 +135,14 @@ impl<'t> StatementReader<'t> {
     }
 
     /// What follows the dot in `table.column`.
-    fn rest_of_name(&mut self) -> Option<()> {
+    fn rest_of_name(&mut self, mut first: &'t str) -> Option<()> {
         loop {
             if self.takes_symbol("*") {
                 return Some(());
             }
-            self.takes_name()?;
+            let second = self.takes_name()?;
+            self.functions.note_dotted(first, second);
+            first = second;
             if !self.takes_symbol(".") {
                 return Some(());
             }

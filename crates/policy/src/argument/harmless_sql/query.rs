@@ -58,17 +58,26 @@ impl<'t> StatementReader<'t> {
         self.nested(Self::reading)
     }
 
-    /// What follows `show`: `tables`, `columns from orders`, `create table orders`.
+    /// What follows `show`: `tables`, `columns from orders like 'a%'`, `create table orders`. DuckDB
+    /// describes what is shown, also a file or an address.
     fn listing(&mut self) -> Option<()> {
         let mut is_empty = true;
-        while self.takes_any(&["all", "full", "create", "table", "from", "in", "like"])
-            || self.takes_symbol(".")
-            || self.takes_name().is_some()
-            || self.takes_text().is_some()
-        {
+        loop {
+            if self.takes("like") {
+                self.literal()?;
+            } else if let Some(name) = self.takes_name() {
+                self.plain(name)?;
+            } else if self.takes_symbol(".") {
+                let name = self.takes_name()?;
+                self.plain(name)?;
+                if is_one_of(name, FILE_ENDINGS) {
+                    return self.refuse(Obstacle::ForeignTable);
+                }
+            } else if !self.takes_any(&["all", "full", "create", "table", "from", "in"]) {
+                return (!is_empty).then_some(());
+            }
             is_empty = false;
         }
-        (!is_empty).then_some(())
     }
 
     /// What follows `pragma`. With a value, many a pragma changes a setting.
@@ -169,7 +178,7 @@ impl<'t> StatementReader<'t> {
             return Some(());
         }
         self.expression()?;
-        self.alias()
+        self.alias().map(drop)
     }
 
     fn conditions(&mut self) -> Option<()> {
@@ -233,17 +242,12 @@ impl<'t> StatementReader<'t> {
         }
     }
 
-    fn alias(&mut self) -> Option<()> {
+    /// The name behind what it stands for, if there is one.
+    fn alias(&mut self) -> Option<Option<&'t str>> {
         if self.takes("as") {
-            if self.takes_text().is_some() {
-                return Some(());
-            }
-            return self.takes_name().map(drop);
+            return self.takes_text().or_else(|| self.takes_name()).map(Some);
         }
-        if !self.is_keyword(0, &AFTER_SOURCES) {
-            self.takes_name();
-        }
-        Some(())
+        Some(if self.is_keyword(0, &AFTER_SOURCES) { None } else { self.takes_name() })
     }
 
     fn joined_sources(&mut self) -> Option<()> {
@@ -271,8 +275,9 @@ impl<'t> StatementReader<'t> {
 
     fn source(&mut self) -> Option<()> {
         self.takes("lateral");
+        let mut function = None;
         if !self.is_symbol(0, "(") {
-            self.source_table()?;
+            function = self.source_table()?;
         } else if self.is_keyword(1, &QUERY_STARTS) || self.is_symbol(1, "(") {
             self.subquery()?;
         } else {
@@ -280,12 +285,29 @@ impl<'t> StatementReader<'t> {
             self.nested(Self::joined_sources)?;
             self.symbol(")")?;
         }
-        self.alias()?;
-        if self.is_symbol(0, "(") { self.names() } else { Some(()) }
+        if self.takes("with") {
+            self.keywords(&["ordinality"])?;
+        }
+        let alias = self.alias()?;
+        let mut columns = Vec::new();
+        if self.takes_symbol("(") {
+            loop {
+                columns.push(self.takes_name()?);
+                if !self.takes_symbol(",") {
+                    break;
+                }
+            }
+            self.symbol(")")?;
+        }
+        if let Some(function) = function {
+            self.functions.note_source(function, alias, &columns);
+        }
+        Some(())
     }
 
-    /// A table that is read, or a function that makes one. What ends like a file may be one.
-    fn source_table(&mut self) -> Option<()> {
+    /// A table that is read, or a function that makes one, whose name is returned. What ends like a file
+    /// may be one.
+    fn source_table(&mut self) -> Option<Option<&'t str>> {
         if matches!(self.peek(0), Some(Token::Text(_))) {
             return self.refuse(Obstacle::ForeignTable);
         }
@@ -298,7 +320,7 @@ impl<'t> StatementReader<'t> {
             if !self.is_symbol(0, ")") {
                 self.list(Self::expression)?;
             }
-            return self.symbol(")");
+            return self.symbol(")").map(|()| Some(name));
         }
         self.plain(name)?;
         let is_in_system = is_one_of(name, &SYSTEM_SCHEMAS);
@@ -312,6 +334,6 @@ impl<'t> StatementReader<'t> {
         if parts > 1 && (is_file || is_in_system) || parts > 3 {
             return self.refuse(Obstacle::ForeignTable);
         }
-        Some(())
+        Some(None)
     }
 }

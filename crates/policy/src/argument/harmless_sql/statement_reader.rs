@@ -1,5 +1,6 @@
 //! Reads the tokens, names and lists of a statement.
 
+use super::function_sources::FunctionSources;
 use super::obstacle::Obstacle;
 use super::tokens::{Token, tokens};
 
@@ -24,13 +25,16 @@ pub(super) struct StatementReader<'t> {
     depth: usize,
     /// Whether an expression may read other tables.
     pub(super) may_select: bool,
+    /// Functions that stand for tables, and names with dots.
+    pub(super) functions: FunctionSources<'t>,
     obstacle: Option<Obstacle<'t>>,
 }
 
 impl<'t> StatementReader<'t> {
     pub(super) fn new(text: &'t str) -> Result<Self, Obstacle<'t>> {
         let tokens = tokens(text).map_err(Obstacle::Ambiguity)?;
-        Ok(Self { tokens, at: 0, depth: 0, may_select: false, obstacle: None })
+        let functions = FunctionSources::default();
+        Ok(Self { tokens, at: 0, depth: 0, may_select: false, functions, obstacle: None })
     }
 
     /// What the reader could not read.

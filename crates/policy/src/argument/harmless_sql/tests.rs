@@ -87,7 +87,7 @@ fn reads_of_every_ordinary_form_are_harmless() {
         "select 1 as 'one', left(name, 2), right(name, 1) from t left join u on t.id = u.id",
         "select * from generate_series(1, 10) as g(n) cross join unnest(a) asof join t using (at)",
         "select (select max(x) from u), exists (select 1), -(1 + 2), a.b.c from t",
-        "-- The orders of a month; it isn't much.\n-- 'Quoted\nselect * from orders -- all of them",
+        "-- The orders of a month, it isn't much.\n-- 'Quoted\nselect * from orders -- all of them",
         "select a, -- the first\r\n b\nfrom t --",
         "CREATE TABLE monthly AS SELECT date_trunc('month', at) m, sum(a) s FROM orders GROUP BY 1",
         "create temp table if not exists x as with y as (select 1) select * from y",
@@ -221,6 +221,8 @@ fn what_loses_rows_reaches_further_or_is_not_understood_is_not() {
         "-- x\rdelete from t\nselect 1",
         "select 1 -- x\u{2028}; drop table t",
         "select 1 -- ;drop table t\n",
+        "select 1 -- ;/**/drop table t\n",
+        "select 1 -- ;with x as (select 1) delete from t",
         "select 1 --x",
         "select 1 /*! into outfile 'x' */",
         "update t set a = 1 -- all\nwhere b = 2",
@@ -301,5 +303,50 @@ fn a_read_changes_nothing() {
     ] {
         assert!(!is_reading(text), "{text}");
         assert_eq!(find_obstacle_to_reading(text).as_deref(), Some(obstacle), "{text}");
+    }
+}
+
+/// PostgreSQL calls a function that is named like a column of a function's rows.
+#[test]
+fn no_function_is_called_behind_a_dot() {
+    for text in [
+        "select s.lo_unlink from generate_series(4242, 4242) s",
+        "select S.pg_read_file from unnest(array['/etc/hostname']) as s",
+        "select generate_series.lo_unlink from generate_series(1, 2)",
+        "select 1 from t, lateral unnest(array['x']) \"f\" where \"f\".ts_stat is null",
+        "select s.purge from json_array_elements_text('[]') s (x)",
+        "with a as (select s.purge from unnest(array[1]) s) select * from a",
+        "from unnest(array[1]) s select s.purge",
+        "select 1 from unnest(array[1]) s order by public.s.purge",
+    ] {
+        assert!(!is_reading(text), "{text}");
+        assert!(!is_harmless(text), "{text}");
+    }
+    for text in [
+        "select s.x, s.ordinality, s.* from unnest(array['a']) with ordinality as s (x, n)",
+        "select e.key, e.value from json_each(x) e",
+        "select s.s, g.generate_series from generate_series(1, 2) s, generate_series(1, 2) g",
+        "select o.total, s.x from orders o, unnest(o.tags) s(x)",
+        "select c.column_name from duckdb_columns() c",
+        "select p.dflt_value from pragma_table_info('t') p",
+    ] {
+        assert!(is_reading(text), "{text}");
+    }
+}
+
+/// DuckDB describes what `show` names, also a file or an address.
+#[test]
+fn nothing_but_tables_is_shown() {
+    for text in [
+        "SHOW \"/etc/passwd.csv\"",
+        "show '/etc/passwd.csv'",
+        "show \"https://evil.example/x.csv?d=1\"",
+        "show data.csv",
+        "show tables from '/x.db'",
+    ] {
+        assert!(!is_reading(text), "{text}");
+    }
+    for text in ["show tables from main like '%a.csv'", "show \"order items\"", "show a.b"] {
+        assert!(is_reading(text), "{text}");
     }
 }
