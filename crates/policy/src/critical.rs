@@ -144,6 +144,15 @@ pub(crate) fn names_url(name: &str) -> bool {
     split::identifier(name).last().is_some_and(|last| NAMES.contains(&last.as_str()))
 }
 
+/// Whether an argument with this name takes a script, which may send anything anywhere: `initScript`.
+pub(crate) fn takes_script(name: &str) -> bool {
+    const SCRIPTS: [&str; 6] = ["script", "scripts", "javascript", "js", "eval", "userscript"];
+    const LAST: [&str; 4] = ["expression", "function", "functions", "fn"];
+    let words = split::identifier(name);
+    let is_any = |word: &String| SCRIPTS.contains(&word.as_str());
+    words.iter().any(is_any) || words.last().is_some_and(|last| LAST.contains(&last.as_str()))
+}
+
 /// Whether only the user's own words can vouch for values that flow into this sink; trusted results
 /// cannot.
 #[must_use]

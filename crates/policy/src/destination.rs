@@ -184,6 +184,29 @@ pub(crate) fn has_no_host(url: &str) -> bool {
         || url.starts_with('/') && !url.contains("//") && is_local_file(&format!("file:{url}"))
 }
 
+/// Whether a local file or a `data:` URL holds what no program runs when it opens it: no page, drawing
+/// or document that may contain a script, which could send anything anywhere.
+pub(crate) fn is_inert(url: &str) -> bool {
+    const ENDINGS: [&str; 30] = [
+        "txt", "csv", "tsv", "json", "jsonl", "log", "md", "yaml", "yml", "png", "jpg", "jpeg",
+        "gif", "webp", "bmp", "pdf", "mp3", "mp4", "wav", "zip", "docx", "xlsx", "pptx", "odt",
+        "ods", "epub", "rtf", "eml", "ics", "vcf",
+    ];
+    const TYPES: [&str; 9] = [
+        "text/plain", "text/csv", "application/json", "application/pdf", "image/png", "image/jpeg",
+        "image/gif", "image/webp", "image/bmp",
+    ];
+    if let Some((head, rest)) = url.split_at_checked(5)
+        && head.eq_ignore_ascii_case("data:")
+    {
+        let kind = rest.split([',', ';']).next().unwrap_or_default().to_ascii_lowercase();
+        return kind.is_empty() || TYPES.contains(&kind.as_str());
+    }
+    let name = url.rsplit('/').next().unwrap_or_default();
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
+}
+
 /// Whether a text is a host name or an IP address.
 fn is_host(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {

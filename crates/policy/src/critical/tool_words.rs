@@ -54,6 +54,15 @@ impl ToolWords {
         self.words.iter().map(String::as_str)
     }
 
+    /// Whether the tool reads a document and does not show it, as a browser does.
+    pub(crate) fn reads_documents(&self) -> bool {
+        const READERS: [&str; 6] = ["convert", "markdown", "read", "parse", "ocr", "transcribe"];
+        const BROWSERS: [&str; 8] =
+            ["browser", "page", "navigate", "tab", "web", "website", "site", "screenshot"];
+        let has_any = |known: &[&str]| self.words.iter().any(|word| known.contains(&word.as_str()));
+        has_any(&READERS) && !has_any(&BROWSERS)
+    }
+
     /// Whether this is the first word, which says what is done.
     pub(crate) fn is_verb(&self, word: &str) -> bool {
         self.verb() == word

@@ -111,7 +111,11 @@ fn a_tainted_run_sends_to_a_receiver_that_somebody_vouches_for_and_to_no_other()
 
 /// What a tainted run may do with these arguments under a policy that trusts some hosts.
 fn tainted(effects: Effects, sink: SinkKind, arguments: Value) -> Verdict {
-    let mut draft = draft("web.fetch", effects);
+    tainted_call("web.fetch", effects, sink, arguments)
+}
+
+fn tainted_call(tool: &str, effects: Effects, sink: SinkKind, arguments: Value) -> Verdict {
+    let mut draft = draft(tool, effects);
     draft.sink = Some(sink);
     let critical = ["/url", "/urls", "/calendarUrl", "/event_uri", "/href", "/recipient"];
     draft.critical_arguments = critical.map(|at| JsonPointer::parse(at).unwrap()).into();
@@ -120,7 +124,7 @@ fn tainted(effects: Effects, sink: SinkKind, arguments: Value) -> Verdict {
     case.arguments = Some(arguments);
     let hosts = "trusted_destinations = [\"localhost\", \"*.docs.example\"]\n";
     // That a file of this machine is no host depends on no host that is trusted.
-    let is_file = case.arguments.as_ref().is_some_and(|all| all.to_string().contains("ile:"));
+    let is_file = case.arguments.as_ref().is_some_and(|all| all.to_string().contains("ile:/"));
     let hosts = if is_file { "" } else { hosts };
     let set = set(&format!("{hosts}{ALLOW_ALL}"), "");
     set.decide(&PolicyQuery { origins: Some(&Nobody), ..case.query() }).verdict()
@@ -191,9 +195,12 @@ fn where_no_words_of_the_user_are_known_no_reason_asks_for_them() {
 fn a_file_url_of_this_machine_is_no_host_for_a_read() {
     let read =
         |url: &str| tainted(Effects::READ_OPEN, SinkKind::ExternalSend, json!({ "url": url }));
-    for local in
-        ["file:///data/b.docx", "FILE:///data/b%20c.docx", "file:/data/b", "file://localhost/b"]
-    {
+    for local in [
+        "file:///data/b.docx",
+        "file:///data/b%20c.docx",
+        "file:/data/b.TXT",
+        "file://localhost/b.csv",
+    ] {
         assert_eq!(read(local), Verdict::Allow, "{local}");
     }
     for host in [
@@ -212,6 +219,48 @@ fn a_file_url_of_this_machine_is_no_host_for_a_read() {
     {
         assert_eq!(tainted(effects, sink, url()), Verdict::Hold, "{effects:?} {sink:?}");
     }
+}
+
+/// A page sends whatever its script wants wherever it wants, from a browser.
+#[test]
+fn a_page_of_ones_own_is_read_but_not_opened() {
+    let read = |tool: &str, url: &str| {
+        tainted_call(tool, Effects::READ_OPEN, SinkKind::ExternalSend, json!({ "url": url }))
+    };
+    for page in [
+        "file:///data/b.html",
+        "file:///data/b.SVG",
+        "file:///data/b",
+        "data:text/html;base64,PHNjcmlwdD4=",
+        "data:image/svg+xml,a",
+        "data:application/xhtml+xml,a",
+    ] {
+        for tool in ["chrome.navigate_page", "web.fetch", "web.browser_read_page", "web.open_url"] {
+            assert_eq!(read(tool, page), Verdict::Hold, "{tool} {page}");
+        }
+        assert_eq!(read("docs.convert_to_markdown", page), Verdict::Allow, "{page}");
+    }
+    for inert in ["data:,a", "data:text/plain;base64,YQ==", "data:IMAGE/png;base64,YQ=="] {
+        assert_eq!(read("chrome.navigate_page", inert), Verdict::Allow, "{inert}");
+    }
+}
+
+/// Beside a vouched address, a script would go through as a text for people.
+#[test]
+fn a_script_is_no_text_for_people() {
+    let opened = |name: &str, script: Value| {
+        let arguments = json!({ "url": "http://localhost:3000/", name: script });
+        tainted(Effects::READ_OPEN, SinkKind::ExternalSend, arguments)
+    };
+    for name in
+        ["initScript", "script", "javascript", "customJs", "user_scripts", "expression", "function"]
+    {
+        assert_eq!(opened(name, json!("fetch(String.fromCharCode(104))")), Verdict::Hold, "{name}");
+        assert_eq!(opened(name, json!(["f(1)"])), Verdict::Hold, "{name}");
+    }
+    assert_eq!(opened("javascript", json!(true)), Verdict::Allow);
+    assert_eq!(opened("transcript", json!("what was said")), Verdict::Allow);
+    assert_eq!(opened("description", json!("a scripture")), Verdict::Allow);
 }
 
 #[test]

@@ -186,7 +186,8 @@ impl<'a> ProvenanceCheck<'a> {
         if value.as_str().is_some_and(|text| text.trim().is_empty()) {
             return self.check_empty(value, at);
         }
-        if self.is_critical(at, name) {
+        let is_script = value.is_string() && critical::takes_script(name);
+        if is_script || self.is_critical(at, name) {
             return self.check_critical(value, at, name);
         }
         if let Value::String(text) = value {
@@ -235,14 +236,21 @@ impl<'a> ProvenanceCheck<'a> {
     }
 
     /// Whether a value is a URL at a trusted destination and contains no sensitive value. So is one
-    /// that goes to no host: that of a file of this machine, and in an argument for URLs a path and a `data:` URL.
+    /// that goes to no host: that of a file of this machine, and in an argument for URLs a path and a
+    /// `data:` URL. But a page may send anything anywhere from a browser, so only tools that read
+    /// documents may be given one.
     fn goes_to_trusted_destination(&self, value: &Value, name: &str) -> bool {
         let (Some(url), Some(destinations)) = (value.as_str(), self.destinations) else {
             return false;
         };
-        let is_trusted = destination::is_local_file(url)
-            || critical::names_url(name) && destination::has_no_host(url)
-            || destinations.iter().any(|one| one.covers(url));
+        let is_file = destination::is_local_file(url);
+        let is_trusted = match is_file || critical::names_url(name) && destination::has_no_host(url)
+        {
+            true => {
+                destination::is_inert(url) || url.starts_with('/') || self.tool.reads_documents()
+            }
+            false => destinations.iter().any(|one| one.covers(url)),
+        };
         is_trusted && self.origins.carried(url).is_empty()
     }
 
