@@ -5,6 +5,7 @@ mod host;
 mod number;
 pub(crate) mod path;
 mod path_search;
+mod program_option;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -84,9 +85,13 @@ pub struct ArgumentPredicate {
     /// condition names, or adds tables, columns and indexes.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub harmless_sql: Option<bool>,
-    /// Whether the text is one SQL statement that only reads.
+    /// Whether the text is one SQL statement that only reads, or each text of the list is.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub reading_sql: Option<bool>,
+    /// Whether the value holds a text, at whatever depth, that a program would read as an option, since
+    /// it begins with `-`; or is a text that begins with `:`, `.` or `+` or has white space in it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub holds_options: Option<bool>,
     /// The text is a host name that matches one of these, or a URL whose host does; `*.` before a
     /// name stands for its subdomains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -142,6 +147,7 @@ impl ArgumentPredicate {
             any_path: Vec::new(),
             harmless_sql: None,
             reading_sql: None,
+            holds_options: None,
             domains: Vec::new(),
             min_length: None,
             max_length: None,
@@ -216,7 +222,8 @@ impl ArgumentPredicate {
             })
             && holds(self.domains.is_empty(), &|text| host::matches_any_domain(text, &self.domains))
             && holds(harmless.is_none(), &|text| harmless == Some(harmless_sql::is_harmless(text)))
-            && holds(reading.is_none(), &|text| reading == Some(harmless_sql::is_reading(text)))
+            && reading.is_none_or(|reading| is_reading(value) == Some(reading))
+            && self.holds_options.is_none_or(|any| program_option::holds_options(value) == any)
     }
 
     fn paths_match(&self, value: &Value) -> bool {
@@ -291,6 +298,17 @@ impl ArgumentPredicate {
             return Some("the least is greater than the most");
         }
         None
+    }
+}
+
+/// Whether a statement, or each of a list, only reads; `None` for other values.
+fn is_reading(value: &Value) -> Option<bool> {
+    match value {
+        Value::String(text) => Some(harmless_sql::is_reading(text)),
+        Value::Array(items) if !items.is_empty() => items.iter().try_fold(true, |all, item| {
+            item.as_str().map(|text| all && harmless_sql::is_reading(text))
+        }),
+        _ => None,
     }
 }
 

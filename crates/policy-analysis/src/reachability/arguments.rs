@@ -141,6 +141,9 @@ fn texts(all: &[&ArgumentPredicate], lengths: &BTreeSet<u32>) -> Vec<String> {
     if all.iter().any(|one| one.harmless_sql.is_some() || one.reading_sql.is_some()) {
         out.extend(["select 1", "insert into t values (1)"].map(str::to_owned));
     }
+    if all.iter().any(|one| one.holds_options.is_some()) {
+        out.extend(["main", "--output"].map(str::to_owned));
+    }
     for one in all {
         heads.extend(one.prefix.iter().cloned());
         tails.extend(one.suffix.iter().cloned());

@@ -4,22 +4,24 @@ use serde_json::{Map, Value};
 use weaver_text::split;
 
 /// Words of a name that say what the file is for.
-const OUTPUT_WORDS: [&str; 12] = [
+const OUTPUT_WORDS: [&str; 15] = [
     "output", "out", "save", "saved", "saveto", "export", "download", "outfile", "outdir",
-    "outputfile", "outputpath", "savepath",
+    "outputfile", "outputpath", "savepath", "dest", "destination", "copy",
 ];
 /// Words of a name that say that it is one of a file or folder.
-const FILE_WORDS: [&str; 12] = [
+const FILE_WORDS: [&str; 13] = [
     "file", "filename", "path", "filepath", "folder", "dir", "directory", "name", "to", "as",
-    "location", "dest",
+    "location", "dest", "pathname",
 ];
 /// Words that say it alone.
 const OUTPUT_FILES: [&str; 7] =
     ["outfile", "outdir", "outputfile", "outputpath", "savepath", "saveto", "output"];
 /// Words of a description that say that something is saved there.
-const SAVES: [&str; 6] = ["save", "saves", "write", "store", "export", "dump"];
+const SAVES: [&str; 9] =
+    ["save", "saves", "write", "store", "export", "dump", "put", "receives", "receive"];
 /// Words that say so before `to`, `in`, `into` or `as`.
-const SAVED: [&str; 6] = ["saved", "written", "stored", "exported", "dumped", "downloaded"];
+const SAVED: [&str; 9] =
+    ["saved", "written", "stored", "exported", "dumped", "downloaded", "goes", "placed", "copied"];
 
 /// The arguments into which a tool with this input schema saves what it reads: `output_path`, and
 /// `filename` where the schema says that something is saved there.
@@ -93,6 +95,11 @@ mod tests {
             ("path", "The body is written to this file"),
             ("outfile", ""),
             ("download_dir", "Folder for the files"),
+            ("destination_path", ""),
+            ("copy_to", ""),
+            ("path", "Where to put the PNG"),
+            ("traceFile", "File that receives the trace"),
+            ("log_file", "The log goes to this file too"),
         ] {
             assert!(saves(name, description), "{name}");
         }
@@ -103,6 +110,9 @@ mod tests {
             ("output_format", "How to write it"),
             ("query", "What to save"),
             ("file", "The saved query to run"),
+            ("log_file", "The log to search"),
+            ("destination", "The city to fly to"),
+            ("target_path", "What to look at"),
         ] {
             assert!(!saves(name, description), "{name}");
         }
