@@ -20,6 +20,7 @@ mod folders;
 mod grouping;
 mod policy_text;
 mod sibling_tools;
+mod unchanged_arguments;
 
 use std::collections::{BTreeMap, BTreeSet};
 

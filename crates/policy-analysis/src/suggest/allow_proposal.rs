@@ -10,6 +10,7 @@ use super::absent_arguments::{declared_arguments, require_absent};
 use super::argument_pattern::{ArgumentSlot, ObservedValues, constrain};
 use super::destination_values::{DestinationValue, ValueKind, ValueShape, destination_values};
 use super::folders;
+use super::unchanged_arguments::require_unchanged;
 use crate::history::{RecordedArguments, RecordedCall};
 use crate::replay;
 
@@ -121,7 +122,8 @@ pub fn propose_allow_rules(
         sink => sink,
     };
     let values = destination_values(arguments, sink, capability.spec().effects);
-    let mut absent = declared_arguments(&capability);
+    let declared = declared_arguments(&capability);
+    let mut absent = declared.clone();
     absent.retain(|at| at.find(arguments).is_none());
     let mut rules: Vec<(AllowScope, Rule)> = Vec::new();
     // Without destination values, even the narrowest rule would cover every call of the tool.
@@ -130,6 +132,7 @@ pub fn propose_allow_rules(
         let Some(mut matches) = conditions_for(call, &values, width) else { continue };
         if width != AllowScope::Tool {
             require_absent(&mut matches, &absent);
+            require_unchanged(&mut matches, arguments, &declared);
         }
         if rules.iter().all(|(_, rule)| rule.matches != matches) {
             let mut rule = Rule::new(rule_name(call, width), Effect::Allow);

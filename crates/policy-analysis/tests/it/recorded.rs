@@ -479,6 +479,45 @@ fn a_rule_for_a_stopped_call_requires_that_other_declared_arguments_are_absent()
 }
 
 #[test]
+fn a_rule_for_a_stopped_call_leaves_no_empty_or_declared_argument_free() {
+    let contracts =
+        format!("{CONTRACTS}critical_arguments = [\"/recipient\", \"/branch\", \"/force\"]\n");
+    let made = |branch: &str, force: bool, cc: Value, env: Value| {
+        let arguments = json!({ "recipient": "ana", "branch": branch, "force": force, "cc": cc,
+            "env": env, "note": "" });
+        Made::new("shop.reserve", arguments)
+    };
+    let mut log = Log::new();
+    let held = made("feature", false, json!([]), json!({}));
+    let id = log.refused(&held.stopped("deny", "rule", "no_matching_rule"));
+    let call = log.history.find(&id).unwrap();
+    let proposal = propose_allow_rules(&load("", &contracts, "").unwrap(), call).unwrap();
+    let (width, rule) = proposal.rules.first().unwrap();
+    assert_eq!(*width, AllowScope::Same);
+    let draft = load(&rule_text(rule), &contracts, "").unwrap();
+    assert_eq!(replay(&draft, [call], NOW, NOW).now.allow, 1, "{}", rule_text(rule));
+    for other in [
+        made("main", false, json!([]), json!({})),
+        made("feature", true, json!([]), json!({})),
+        made("feature", false, json!(["eve"]), json!({})),
+        made("feature", false, json!([]), json!({ "GIT_CONFIG_COUNT": "1" })),
+    ] {
+        let mut log = Log::new();
+        log.done(&other);
+        let verdicts = replay(&draft, log.history.calls(), NOW, NOW).now;
+        assert_eq!(verdicts.allow, 0, "{}\n{}", other.arguments, rule_text(rule));
+    }
+    let with_note = Made::new(
+        "shop.reserve",
+        json!({ "recipient": "ana", "branch": "feature",
+        "force": false, "cc": [], "env": {}, "note": "for Ana" }),
+    );
+    let mut log = Log::new();
+    log.done(&with_note);
+    assert_eq!(replay(&draft, log.history.calls(), NOW, NOW).now.allow, 1, "texts are free");
+}
+
+#[test]
 fn a_list_is_covered_item_by_item() {
     let mut log = Log::new();
     let paths = |all: &[&str]| Made::new("files.read", json!({ "paths": all }));
