@@ -13,6 +13,7 @@
 mod action;
 mod computation;
 mod critical_arguments;
+mod destroying_choice;
 mod document;
 mod effects;
 mod file_output;
@@ -23,6 +24,7 @@ mod local_write;
 mod option_injection;
 mod output;
 mod own_data;
+mod program_path;
 mod reach;
 mod receiver_reads;
 mod records;
@@ -47,12 +49,14 @@ use weaver_types::{
 };
 
 use action::ToolAction;
+pub use destroying_choice::destroying_choice_match;
 pub use document::{contracts_document, standing_approval_terms};
 use effects::EffectsProposal;
 pub use graphql_mutation::graphql_mutation_match;
 pub use hints::ToolHints;
 pub use local_write::{LocalRead, LocalWrite, local_read, local_write, sensitive_paths};
 pub use option_injection::option_injection_match;
+pub use program_path::program_path_match;
 pub use saved_file::saved_file_match;
 pub use server_features::{propose_completion, propose_prompt, propose_resource_reading};
 pub use server_reach::ServerReach;

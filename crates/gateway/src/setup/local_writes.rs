@@ -125,8 +125,16 @@ pub(super) fn rule_texts(rows: &[ReviewRow], known: &KnownNames) -> RuleTexts {
             let reason = "the GraphQL document has a mutation, which changes something";
             add("mutations", reason.to_owned(), mutation.clone(), row);
         }
+        if let Some(destroying) = &row.destroying_match {
+            let reason = "it takes something away, or writes a folder over another";
+            add("deletions", reason.to_owned(), destroying.clone(), row);
+        }
+        if let Some(program) = &row.program_match {
+            let reason = "it would run a program that the call names";
+            add("programs", reason.to_owned(), program.clone(), row);
+        }
         if let Some(saved) = &row.saved_file_match {
-            let reason = "it would save its result among keys, start-up files or the system";
+            let reason = "it would save its result among keys, start-up files or the system, or as no file of data";
             add("saved-files", reason.to_owned(), saved.clone(), row);
         }
         if let Some(statement) = &row.statement_match {

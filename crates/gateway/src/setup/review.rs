@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use weaver_policy::MatchConditions;
 use weaver_policy::critical::{self, ArgumentRole};
 use weaver_policy_analysis::propose::{
-    ContractProposal, changing_statement_match, graphql_mutation_match, local_read,
-    option_injection_match, saved_file_match,
+    ContractProposal, changing_statement_match, destroying_choice_match, graphql_mutation_match,
+    local_read, option_injection_match, program_path_match, saved_file_match,
 };
 use weaver_types::{CapabilityId, Effects, Impact, JsonPointer, SinkKind, UpstreamName};
 
@@ -53,6 +53,10 @@ pub struct ReviewRow {
     pub(super) option_injection_match: Option<MatchConditions>,
     /// Matches calls whose GraphQL document changes something.
     pub(super) mutation_match: Option<MatchConditions>,
+    /// Calls that take something away although the tool also does other things.
+    pub(super) destroying_match: Option<MatchConditions>,
+    /// Calls that name the program to run.
+    pub(super) program_match: Option<MatchConditions>,
     /// Matches calls of a tool that reads which save its result in a sensitive place.
     pub(super) saved_file_match: Option<MatchConditions>,
     /// Matches calls of a tool that reads whose SQL statement does more than that.
@@ -347,6 +351,8 @@ fn review_row<'l>(
         (None, None) => listed.propose_contract(),
     };
     let reads = bounds && proposal.effects.impact == Impact::Read;
+    // Destructive calls are held anyway.
+    let is_mild = bounds && proposal.effective_sink() != SinkKind::Destructive;
     proposal.upstream_digest = capability.spec().upstream_digest;
     let suspicions = weaver_agent_kernel::suspicions(capability);
     let suspicious = !suspicions.is_empty();
@@ -375,6 +381,8 @@ fn review_row<'l>(
         address_match: local_read.map(|local| local.address_match),
         option_injection_match: bounds.then(|| option_injection_match(&tool)).flatten(),
         mutation_match: bounds.then(|| graphql_mutation_match(&tool)).flatten(),
+        destroying_match: is_mild.then(|| destroying_choice_match(&tool)).flatten(),
+        program_match: is_mild.then(|| program_path_match(&tool)).flatten(),
         saved_file_match: reads
             .then(|| {
                 let folders = folders.get(server.as_str()).map(Vec::as_slice).unwrap_or_default();

@@ -21,7 +21,13 @@ pub fn graphql_mutation_match(tool: &ToolDescription<'_>) -> Option<MatchConditi
     let is_about_graphql = said.iter().flatten().any(|word| word == "graphql" || word == "gql")
         || said.iter().any(|words| words.windows(2).any(|two| two == ["graph", "ql"]));
     let members = tool.input.and_then(|schema| schema.get("properties")?.as_object());
-    let mutation = Pattern::parse("*mutation*").ok().filter(|_| is_about_graphql)?;
+    // A document within JSON may have letters of the keyword as escapes.
+    let patterns = ["*mutation*", r"*\u00*"].map(Pattern::parse);
+    let mutation: Vec<Pattern> =
+        patterns.into_iter().flatten().filter(|_| is_about_graphql).collect();
+    if mutation.is_empty() {
+        return None;
+    }
     let takes_document = |(name, _): &(&String, &Value)| {
         let words = weaver_text::split::identifier(name);
         words.last().is_some_and(|last| DOCUMENT_WORDS.contains(&last.as_str()))
@@ -38,7 +44,7 @@ pub fn graphql_mutation_match(tool: &ToolDescription<'_>) -> Option<MatchConditi
         .filter_map(|(name, member)| {
             let at = ArgumentPredicate::at(JsonPointer::parse(&format!("/{name}")).ok()?);
             match has_type(member, "string") {
-                true => Some(ArgumentPredicate { glob: vec![mutation.clone()], ..at }),
+                true => Some(ArgumentPredicate { glob: mutation.clone(), ..at }),
                 // Nothing looks into a list of documents.
                 false if has_type(member, "array") => {
                     Some(ArgumentPredicate { min_length: Some(1), ..at })

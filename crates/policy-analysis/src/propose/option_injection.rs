@@ -1,7 +1,7 @@
 //! Finds arguments that a program could parse as options.
 
 use serde_json::Value;
-use weaver_policy::{ArgumentPredicate, MatchConditions, Pattern};
+use weaver_policy::{ArgumentPredicate, MatchConditions};
 use weaver_types::JsonPointer;
 
 use super::ToolDescription;
@@ -25,15 +25,8 @@ pub fn option_injection_match(tool: &ToolDescription<'_>) -> Option<MatchConditi
     let mut any = Vec::new();
     for (name, _) in members.filter(reaches_program) {
         let Ok(at) = JsonPointer::parse(&format!("/{name}")) else { continue };
-        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-        let holds = |predicate| MatchConditions {
-            arguments: vec![predicate],
-            ..MatchConditions::default()
-        };
-        let prefix = texts(&["-", ":", ".", "+"]);
-        any.push(holds(ArgumentPredicate { prefix, ..ArgumentPredicate::at(at.clone()) }));
-        let glob = Pattern::parse("* *").into_iter().collect();
-        any.push(holds(ArgumentPredicate { glob, ..ArgumentPredicate::at(at) }));
+        let options = ArgumentPredicate { holds_options: Some(true), ..ArgumentPredicate::at(at) };
+        any.push(MatchConditions { arguments: vec![options], ..MatchConditions::default() });
     }
     (!any.is_empty()).then(|| MatchConditions { any, ..MatchConditions::default() })
 }

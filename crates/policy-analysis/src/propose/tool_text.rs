@@ -284,6 +284,25 @@ pub(super) struct Argument<'s> {
 }
 
 impl Argument<'_> {
+    /// What its schema says of it; empty if it says nothing.
+    pub(super) fn description(&self) -> &str {
+        self.schema.get("description").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The texts that its schema lets one choose from; empty where it takes any.
+    pub(super) fn choices(&self) -> Vec<String> {
+        let listed = self.schema.get("enum").and_then(Value::as_array).into_iter().flatten();
+        let any = self.schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+        let in_any = any.filter_map(|one| one.get("enum")?.as_array()).flatten();
+        listed.chain(in_any).filter_map(|one| one.as_str().map(str::to_owned)).collect()
+    }
+
+    /// Whether it takes a text or a list, as far as the schema tells.
+    pub(super) fn may_be_text(&self) -> bool {
+        let is_untold = self.schema.get("type").is_none() && self.schema.get("anyOf").is_none();
+        is_untold || self.is_of_type("string") || self.is_of_type("array")
+    }
+
     fn is_of_type(&self, kind: &str) -> bool {
         match self.schema.get("type") {
             Some(Value::Array(kinds)) => kinds.iter().any(|one| one == kind),

@@ -1,0 +1,84 @@
+//! Arguments that name a program which the tool runs: `tesseract_bin_path`, `interpreter`.
+
+use weaver_policy::{ArgumentPredicate, MatchConditions};
+use weaver_text::split;
+
+use super::ToolDescription;
+use super::tool_text::{self, Argument};
+
+/// Words that say it alone, at the end of a name.
+const PROGRAMS: [&str; 11] = [
+    "interpreter", "preprocessor", "postprocessor", "executable", "binary", "bin", "shell",
+    "pager", "compiler", "exec", "runner",
+];
+/// Programs that a name has before `path`, `bin` or `command`.
+const KNOWN_PROGRAMS: [&str; 26] = [
+    "ffmpeg", "ffprobe", "tesseract", "chrome", "chromium", "firefox", "browser", "python", "node",
+    "git", "rg", "ripgrep", "pandoc", "java", "ruby", "perl", "bash", "pdftotext", "imagemagick",
+    "magick", "convert", "latex", "pdflatex", "blender", "libreoffice", "soffice",
+];
+/// Words for a program behind its name.
+const PLACES: [&str; 6] = ["path", "bin", "binary", "cmd", "command", "executable"];
+
+/// Conditions that match calls which name the program to run; `None` for a tool without such an
+/// argument. Such a tool may be a read as long as it runs its own.
+#[must_use]
+pub fn program_path_match(tool: &ToolDescription<'_>) -> Option<MatchConditions> {
+    let named = |argument: Argument<'_>| ArgumentPredicate {
+        min_length: Some(1),
+        ..ArgumentPredicate::at(argument.at)
+    };
+    let any: Vec<MatchConditions> = tool_text::all_arguments(tool.input)
+        .into_iter()
+        .filter(|argument| !argument.at.as_str().contains("/*"))
+        .filter(|argument| argument.may_be_text() && names_program(argument.name))
+        .map(|argument| MatchConditions {
+            arguments: vec![named(argument)],
+            ..MatchConditions::default()
+        })
+        .collect();
+    (!any.is_empty()).then(|| MatchConditions { any, ..MatchConditions::default() })
+}
+
+fn names_program(name: &str) -> bool {
+    let words = split::identifier(name);
+    let is_in = |word: &String, known: &[&str]| known.contains(&word.as_str());
+    let Some((last, before)) = words.split_last() else { return false };
+    let is_external = before.iter().any(|word| word == "external" || word == "ext");
+    is_in(last, &PROGRAMS)
+        || is_external && matches!(last.as_str(), "diff" | "editor" | "tool" | "command")
+        || is_in(last, &PLACES)
+            && before.iter().any(|word| is_in(word, &PROGRAMS) || is_in(word, &KNOWN_PROGRAMS))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_program_is_told_from_other_paths() {
+        for name in [
+            "tesseract_bin_path", "ffprobe_path", "pdftotext_binary", "interpreter", "rg_path",
+            "preprocessor", "external_diff", "chromeExecutable", "executable_path", "pythonPath",
+            "gitCommand",
+        ] {
+            assert!(names_program(name), "{name}");
+        }
+        for name in [
+            "path", "file_path", "repo_path", "command", "output_path", "diff", "git_ref",
+            "node_id",
+        ] {
+            assert!(!names_program(name), "{name}");
+        }
+        let tool = json!({"name": "ocr", "inputSchema": {"properties": {
+            "image_path": {"type": "string"}, "tesseract_bin_path": {"type": ["string", "null"]}}}});
+        let found = program_path_match(&ToolDescription::from_json(&tool)).unwrap();
+        let [condition] = &found.any[..] else { panic!("{found:?}") };
+        let holds = |call: &serde_json::Value| condition.arguments[0].holds(call);
+        assert!(holds(&json!({ "tesseract_bin_path": "/tmp/run.sh" })));
+        assert!(!holds(&json!({ "image_path": "a.png", "tesseract_bin_path": null })));
+        assert!(!holds(&json!({ "image_path": "a.png" })));
+    }
+}
