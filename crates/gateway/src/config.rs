@@ -44,6 +44,7 @@ pub(crate) mod sentinel;
 mod server;
 mod server_login;
 mod server_table;
+mod start_folder;
 mod system_lookup;
 mod telemetry;
 mod tool;
@@ -76,6 +77,7 @@ pub use oauth::{IntrospectionClient, OAuthResource};
 pub use profile::{ClientProfile, ExecuteTools, ToolListMode};
 pub use sentinel::Sentinel;
 pub(crate) use server::legal_name;
+pub(crate) use start_folder::process_of_tool;
 pub use telemetry::{LogFormat, OtlpSettings, TelemetrySettings};
 pub use tool::{
     HttpTool, OWN_TOOLS_NAMESPACE, OwnTool, ProgramTool, SecretSource, ToolImplementation,
@@ -115,6 +117,8 @@ pub struct Config {
     pub word_table: Option<WordVectorSource>,
     /// Where servers and own tools start that name no folder; by default where the gateway does.
     pub work_folder: Option<PathBuf>,
+    /// Whether each of them starts in a folder of its own in the work folder.
+    pub own_work_folders: bool,
     /// How long a held call waits for an approval before it is refused; its request stays open.
     /// Without a setting, a call with a progress token waits 45 seconds, and any other does not
     /// wait.

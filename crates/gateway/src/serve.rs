@@ -113,6 +113,7 @@ mod tasks;
 mod timer;
 mod tool_proposal;
 mod tool_snapshot;
+mod unlisted_uri;
 mod upstream_config;
 mod upstreams;
 mod user_statements;

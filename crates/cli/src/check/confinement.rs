@@ -22,12 +22,14 @@ pub(super) fn probe_all(config: &Config) -> Vec<ProbedProcess> {
     let launcher = Launcher::this_program(LAUNCH_SUBCOMMAND);
     let tried = config.upstreams.iter().filter_map(|upstream| {
         let TransportSettings::Stdio { confine, .. } = &upstream.transport else { return None };
-        let outcome = launcher.probe(&config.server_confinement(confine.as_ref()));
+        let outcome =
+            launcher.probe(&config.server_confinement(confine.as_ref(), upstream.name.as_str()));
         Some(ProbedProcess { name: upstream.name.to_string(), outcome })
     });
     let own = config.tools.iter().filter_map(|tool| {
         let ToolImplementation::Program(program) = &tool.implementation else { return None };
-        let outcome = launcher.probe(&config.confinement(program.confine.as_ref()));
+        let process = format!("{}.tool", tool.name);
+        let outcome = launcher.probe(&config.confinement(program.confine.as_ref(), &process));
         Some(ProbedProcess { name: format!("{OWN_TOOLS_NAMESPACE}.{}", tool.name), outcome })
     });
     tried.chain(own).collect()

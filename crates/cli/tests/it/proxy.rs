@@ -330,7 +330,7 @@ fn what_a_server_says_of_all_its_tools_is_shown_while_it_is_what_was_approved() 
             answer
         };
         let all = said(PROXY, "server/discover", json!({}));
-        assert_eq!(all.contains("Server `s` says: be kind"), is_shown, "{all}");
+        assert_eq!(all.contains("Server `s` says:\n> be kind"), is_shown, "{all}");
         let browse = json!({"name": "tool_browse", "arguments": {"capability": "s.echo"}});
         let one = said("", "tools/call", browse);
         assert_eq!(one.contains("server_says") && one.contains("be kind"), is_shown, "{one}");

@@ -104,12 +104,13 @@ fn paths(
 }
 
 impl Config {
-    /// The confinement of a server's process. Without a section it denies the gateway's state as
-    /// far as the kernel can; with one, everything in it must be enforced or the server is not
+    /// The confinement of a process with this name. Without a section it denies the gateway's state, and
+    /// the folders in which other processes start, as far as the kernel can; with one, everything in it must be enforced or the server is not
     /// started.
     #[must_use]
-    pub fn confinement(&self, section: Option<&Confinement>) -> Confinement {
-        let denied = self.state_paths();
+    pub fn confinement(&self, section: Option<&Confinement>, process: &str) -> Confinement {
+        let mut denied = self.state_paths();
+        denied.append(&mut self.start_folders_of_others(process));
         match section {
             Some(section) => Confinement { denied, ..section.clone() },
             None => Confinement {
@@ -124,7 +125,7 @@ impl Config {
     /// own, which can be covered completely. If the configuration puts some of them elsewhere, the
     /// folders above the state stay closed.
     #[must_use]
-    pub fn server_confinement(&self, section: Option<&Confinement>) -> Confinement {
+    pub fn server_confinement(&self, section: Option<&Confinement>, server: &str) -> Confinement {
         let denied = self.denied_folder();
         let is_own_state = |path: &Path| {
             let is_denied = |denied: &PathBuf| denied_folder::is_inside(path, denied);
@@ -143,7 +144,7 @@ impl Config {
             && is_own_state(&self.memory_file())
             && written.all(|path| is_own_state(path));
         let sibling_access = if is_separate { SiblingAccess::Open } else { SiblingAccess::Closed };
-        Confinement { sibling_access, ..self.confinement(section) }
+        Confinement { sibling_access, ..self.confinement(section, server) }
     }
 
     /// The folder next to the configuration that servers are denied with all that is ever made in it.
@@ -155,10 +156,13 @@ impl Config {
 
     /// Makes the folders that must be there before a server starts, for this user alone: the private
     /// one, since a folder is denied with all that is made in it later only if it is there, and the
-    /// work folder. One that cannot be made is left to whoever needs it: others cannot make it either.
+    /// work folders. One that cannot be made is left to whoever needs it: others cannot make it either.
     pub(crate) fn make_server_folders(&self) {
         let _ = self.make_private_folder();
-        let _ = self.work_folder.as_deref().map(private_file::create_folders);
+        let starts = self.process_names().into_iter().filter_map(|name| self.start_folder(&name));
+        for folder in self.work_folder.iter().cloned().chain(starts) {
+            let _ = private_file::create_folders(&folder);
+        }
     }
 
     /// Makes [`Self::private_folder`] for this user alone, unless there is one.

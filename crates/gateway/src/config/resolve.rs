@@ -132,6 +132,9 @@ pub(super) fn resolve(parsed: &ParsedFiles, lookup: ReferenceLookup<'_>) -> Reso
                 unprefixed,
                 word_table,
                 work_folder,
+                own_work_folders: setting("own_work_folders")
+                    .and_then(Node::flag)
+                    .unwrap_or_default(),
                 approval_timeout: approval_timeout.map(Duration::from_millis),
                 sentinels: setting("sentinels").map(sentinel::read).unwrap_or_default(),
                 principal,

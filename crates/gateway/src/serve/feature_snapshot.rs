@@ -17,6 +17,7 @@ use weaver_types::{CapabilityId, UpstreamName};
 use super::exported_name;
 use super::list_page::{ListPage, UnknownCursor, page};
 use super::server_feature::{ServerFeatures, prompt_id};
+use super::unlisted_uri;
 
 /// The scheme of a URI that names its server.
 const SCHEME: &str = "weaver://";
@@ -199,7 +200,12 @@ impl FeatureSnapshot {
         }
         if let Some((server, server_uri)) = split_server_prefix(uri) {
             let server = self.servers.get(server).filter(|server| may_see(server))?;
-            if names_host(server_uri) && !self.has_template_for(server, server_uri) {
+            let is_known = self.has_template_for(server, server_uri)
+                || self.uris_by_address.contains_key(&ResourceAddress {
+                    server: server.clone(),
+                    uri: server_uri.to_owned(),
+                });
+            if !is_known && !unlisted_uri::may_be_served(server_uri) {
                 return None;
             }
             return Some(ResourceAddress { server: server.clone(), uri: server_uri.to_owned() });
@@ -215,11 +221,9 @@ impl FeatureSnapshot {
             .map(|(s, _)| s)
             .collect();
         // What no server lists or has a template for would be fetched from wherever it leads.
-        if matching.is_empty() && names_host(uri) {
-            return None;
-        }
         let candidates: Vec<&UpstreamName> = if matching.is_empty() {
-            self.servers.iter().filter(|server| may_see(server)).collect()
+            let is_served = unlisted_uri::may_be_served(uri);
+            self.servers.iter().filter(|server| is_served && may_see(server)).collect()
         } else {
             matching.into_iter().filter(|server| may_see(server)).collect()
         };
@@ -344,13 +348,6 @@ fn split_server_prefix(uri: &str) -> Option<(&str, &str)> {
     let (server, server_uri) = uri.strip_prefix(SCHEME)?.split_once('/')?;
     // A digest stands for a listed URI, or for none.
     (!server_uri.is_empty() && !server_uri.starts_with('~')).then_some((server, server_uri))
-}
-
-/// Whether a URI leads to a host of the network, whoever serves it.
-fn names_host(uri: &str) -> bool {
-    const SCHEMES: [&str; 7] = ["http", "https", "ftp", "ftps", "sftp", "ws", "wss"];
-    let scheme = uri.trim_start().split_once(':').map(|(scheme, _)| scheme);
-    scheme.is_some_and(|scheme| SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme)))
 }
 
 /// A pattern for a URI template (RFC 6570): each expression matches any text.

@@ -384,7 +384,8 @@ impl ManagedServer {
 /// within other denied paths add nothing.
 fn reach_of(settings: &config::UpstreamSettings, gateway_config: &Config) -> Option<Confinement> {
     let TransportSettings::Stdio { confine, .. } = &settings.transport else { return None };
-    let mut confinement = gateway_config.server_confinement(confine.as_ref());
+    let mut confinement =
+        gateway_config.server_confinement(confine.as_ref(), settings.name.as_str());
     let folders: BTreeSet<PathBuf> =
         confinement.denied.iter().filter(|path| path.is_dir()).cloned().collect();
     let is_inside = |path: &PathBuf| path.ancestors().skip(1).any(|above| folders.contains(above));

@@ -18,7 +18,7 @@ use weaver_types::{Capability, CapabilityId};
 use super::error::ServeError;
 use super::listed_definition::ListedDefinition;
 use super::tool_proposal::{self, ProposalError, ToolDefinition};
-use crate::config::{Config, OWN_TOOLS_NAMESPACE, OwnTool, ToolImplementation};
+use crate::config::{Config, OWN_TOOLS_NAMESPACE, OwnTool, ToolImplementation, process_of_tool};
 use crate::telemetry;
 
 /// The definitions of the tools, as a client lists them.
@@ -76,14 +76,15 @@ fn driver(
             Ok(Arc::new(driver.map_err(|error| unusable_tool(tool, &error))?))
         }
         ToolImplementation::Program(program) => {
+            let process = process_of_tool(tool);
             let confined = ChildConfinement {
                 launcher: launcher.clone(),
-                confinement: config.confinement(program.confine.as_ref()),
+                confinement: config.confinement(program.confine.as_ref(), &process),
                 setting: Some(format!("`[tools.{}.program.confine]`", tool.name)),
             };
             let process = ProcessConfig {
                 confinement: Some(confined),
-                cwd: program.cwd.clone().or_else(|| config.work_folder.clone()),
+                cwd: program.cwd.clone().or_else(|| config.start_folder(&process)),
                 ..program.process()
             };
             let driver = ProcessDriver::new(process, runtime);

@@ -92,6 +92,24 @@ impl Reply {
     }
 }
 
+/// The items of the longest list; `None` where there is no list. Of a result that was cut, lists may
+/// show fewer items than the text does.
+fn longest_list(structured: &Map<String, Value>) -> Option<usize> {
+    let mut open: Vec<&Value> = structured.values().collect();
+    let mut longest = None;
+    while let Some(next) = open.pop() {
+        match next {
+            Value::Array(items) => {
+                longest = longest.max(Some(items.len()));
+                open.extend(items);
+            }
+            Value::Object(members) => open.extend(members.values()),
+            _ => {}
+        }
+    }
+    longest
+}
+
 fn text_block(text: impl Into<String>) -> Value {
     json!({ "type": "text", "text": text.into() })
 }
@@ -182,6 +200,10 @@ fn verbatim_reply(invocation: &Invocation, frame: &Frame) -> Reply {
     if let Some(notice) = notice(frame) {
         content.push(text_block(format!("{NOTE_MARK} {notice}")));
         if let Some(Value::Object(structured)) = &mut structured {
+            let lists = frame.next.as_ref().and(longest_list(structured));
+            let notice = lists.map_or(notice.clone(), |items| {
+                format!("{notice} Lists in this structured content end after {items} items at most: read on from {items}.")
+            });
             structured.insert(NOTE_MARK.to_owned(), json!(notice));
         }
     }

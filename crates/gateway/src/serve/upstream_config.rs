@@ -134,11 +134,12 @@ pub(crate) fn upstream_config_for(
             Endpoint::Stdio(StdioConfig {
                 command: command.clone(),
                 args: args.clone(),
-                env: env.clone(),
-                cwd: cwd.clone().or_else(|| gateway_config.work_folder.clone()),
+                env: environment(env, cwd.is_none()),
+                cwd: cwd.clone().or_else(|| gateway_config.start_folder(config.name.as_str())),
                 confinement: Some(ChildConfinement {
                     launcher: launcher.clone(),
-                    confinement: gateway_config.server_confinement(confine.as_ref()),
+                    confinement: gateway_config
+                        .server_confinement(confine.as_ref(), config.name.as_str()),
                     setting: Some(format!(
                         "`write = […]` (or `read`, `execute`) under `[mcpServers.{}.confine]`",
                         config.name
@@ -193,4 +194,14 @@ pub(crate) fn with_workspace_folder(
         *cwd = Some(configured.unwrap_or_else(|| folder.to_owned()));
     }
     config
+}
+
+/// The variables of a server. One that names no folder has no modules of Python in the one that it starts
+/// in, where what another server wrote would be run.
+fn environment(env: &BTreeMap<String, String>, has_no_folder: bool) -> BTreeMap<String, String> {
+    let mut env = env.clone();
+    if has_no_folder {
+        env.entry("PYTHONSAFEPATH".to_owned()).or_insert_with(|| "1".to_owned());
+    }
+    env
 }

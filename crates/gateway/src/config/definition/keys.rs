@@ -89,6 +89,7 @@ static GATEWAY: SectionDefinition = SectionDefinition {
             key("unprefixed", Flag, "With one server, its tools keep their own names").with_default("false"),
             key("word_table", Text, "Word vectors that help to find tools: `built-in`, `none`, or a folder that model2vec wrote").with_default("\"built-in\""),
             key("work_folder", Text, "Where servers and programs start that name no `cwd`; outside of the folder of this file, they are denied that folder as a whole"),
+            key("own_work_folders", Flag, "Each of them starts in a folder of its own there, of which the others are denied").with_default("false"),
             key("approval_timeout_ms", Integer(0, 600_000), "How long a held call waits for an approval; left out, 45000 for a call with a progress token or of a client that knows tasks, the life of its task for one that was called as a task, and 0 for any other"),
             key("sentinels", List(&Word(&words(&SENTINELS)), FEW), "Watchers that ask for more care; what they say weighs as `[signals]` of the policy has it").with_default("[]"),
         ],

@@ -81,17 +81,27 @@ fn what_is_not_listed_is_found_by_template_or_at_the_only_server() {
     assert_eq!(found(&two, "x://1/end"), at("a", "x://1/end"));
     assert_eq!(found(&two, "x://1"), None);
     let one = snapshot(&[server("a", &["x://1"], &[])]);
-    assert_eq!(found(&one, "other"), at("a", "other"));
+    assert_eq!(found(&one, "X://other"), at("a", "X://other"));
+    assert_eq!(found(&one, "y://1"), at("a", "y://1"));
+    assert_eq!(found(&one, "other"), None, "no URI");
 }
 
 #[test]
 fn an_address_of_the_network_is_found_only_where_a_server_lists_it_or_has_a_template_for_it() {
     let one = snapshot(&[server("a", &["x://1", "https://docs.example/a"], &[])]);
     assert_eq!(found(&one, "https://docs.example/a"), at("a", "https://docs.example/a"));
-    for uri in ["https://evil.example/?d=stolen", "HTTP://evil.example/", "weaver://a/ftp://evil"] {
+    for uri in [
+        "https://evil.example/?d=stolen",
+        "HTTP://evil.example/",
+        "weaver://a/ftp://evil",
+        "h\ttps://evil.example/",
+        "weaver://a/URL:https://evil.example/",
+    ] {
         assert_eq!(found(&one, uri), None, "{uri}");
     }
-    assert_eq!(found(&one, "file:///a"), at("a", "file:///a"));
+    let files = snapshot(&[server("a", &["file:///b"], &[])]);
+    assert_eq!(found(&files, "file:///a"), at("a", "file:///a"));
+    assert_eq!(found(&files, "file://evil.example/a"), None);
     let two = snapshot(&[server("a", &[], &["https://{host}/x"]), server("b", &[], &[])]);
     assert_eq!(found(&two, "https://a.example/x"), at("a", "https://a.example/x"));
     assert_eq!(found(&two, "weaver://a/https://a.example/x"), at("a", "https://a.example/x"));

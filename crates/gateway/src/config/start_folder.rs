@@ -1,0 +1,45 @@
+//! Where the process of a server or of an own tool starts that names no folder.
+//!
+//! Programs trust the folder that they start in: Python imports modules from it, `npx` and `uvx` read
+//! settings there. So each process may have one of its own, of which the others are denied.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::tool::{OwnTool, ToolImplementation};
+use super::{Config, TransportSettings};
+
+/// The name of the process of an own tool, which no server can have.
+pub(crate) fn process_of_tool(tool: &OwnTool) -> String {
+    format!("{}.tool", tool.name)
+}
+
+impl Config {
+    /// Where a process starts that names no folder; `None` for where the gateway was started.
+    pub(crate) fn start_folder(&self, process: &str) -> Option<PathBuf> {
+        let work = self.work_folder.as_ref()?;
+        Some(if self.own_work_folders { work.join(process) } else { work.clone() })
+    }
+
+    /// The folders in which processes start, and in which another one has no business.
+    pub(super) fn start_folders_of_others(&self, process: &str) -> BTreeSet<PathBuf> {
+        if !self.own_work_folders {
+            return BTreeSet::new();
+        }
+        let others = self.process_names().into_iter().filter(|other| other != process);
+        others.filter_map(|other| self.start_folder(&other)).collect()
+    }
+
+    /// The names of all processes that the gateway starts.
+    pub(super) fn process_names(&self) -> Vec<String> {
+        let servers = self
+            .upstreams
+            .iter()
+            .filter(|server| matches!(server.transport, TransportSettings::Stdio { .. }));
+        let programs = self
+            .tools
+            .iter()
+            .filter(|tool| matches!(tool.implementation, ToolImplementation::Program(_)));
+        servers.map(|server| server.name.to_string()).chain(programs.map(process_of_tool)).collect()
+    }
+}
