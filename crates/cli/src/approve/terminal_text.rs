@@ -17,11 +17,19 @@ pub(super) fn escape_json_pretty(value: &Value) -> String {
     escape_invisible(&format!("{value:#}"), |c| matches!(c, ' ' | '\n'))
 }
 
+/// The most blanks together that are shown as blanks.
+const MAX_BLANKS: usize = 8;
+
 fn escape_invisible(text: &str, keep: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
+    let (mut blanks, mut is_indentation) = (0_usize, true);
     for c in text.chars() {
+        blanks = if c == ' ' { blanks.saturating_add(1) } else { 0 };
+        is_indentation = c == '\n' || is_indentation && c == ' ';
+        // What follows many blanks could be off the screen.
+        let is_gap = blanks > MAX_BLANKS && !is_indentation;
         // Such characters occur only inside texts: the rest of JSON is ASCII.
-        if (escape::needs_escape(c) || c.is_whitespace()) && !keep(c) {
+        if (escape::needs_escape(c) || c.is_whitespace()) && (!keep(c) || is_gap) {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{unit:04x}");
@@ -51,5 +59,17 @@ mod tests {
         assert!(!text.chars().any(escape::needs_escape), "{text}");
         assert!(text.contains("\\u202e") && text.contains("\\udb40\\udc41"), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
+
+    #[test]
+    fn a_gap_of_many_blanks_is_seen() {
+        let value =
+            json!({ "a": { "b": { "c": { "d": { "e": format!("x{}y", " ".repeat(10)) } } } } });
+        let gap = format!("x{}\\u0020\\u0020y", " ".repeat(8));
+        for text in [super::escape_json(&value), super::escape_json_pretty(&value)] {
+            assert!(text.contains(&gap), "{text}");
+            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+            assert_eq!(text.matches("u0020").count(), 2, "{text}");
+        }
     }
 }
