@@ -54,3 +54,4 @@ pub use update::{GatewayUpdate, ServerChanges};
 
 #[cfg(test)]
 mod careful_tests;
+mod tool_doubt;

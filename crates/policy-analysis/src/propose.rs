@@ -11,6 +11,7 @@
 //! not every way to say that a tool writes is understood.
 
 mod action;
+mod argument;
 mod computation;
 mod critical_arguments;
 mod destroying_choice;
@@ -29,6 +30,7 @@ mod reach;
 mod receiver_reads;
 mod records;
 mod saved_file;
+mod sensitive_places;
 mod server_evidence;
 mod server_features;
 mod server_reach;
@@ -54,10 +56,11 @@ pub use document::{contracts_document, standing_approval_terms};
 use effects::EffectsProposal;
 pub use graphql_mutation::graphql_mutation_match;
 pub use hints::ToolHints;
-pub use local_write::{LocalRead, LocalWrite, local_read, local_write, sensitive_paths};
+pub use local_write::{LocalRead, LocalWrite, local_read, local_write};
 pub use option_injection::option_injection_match;
 pub use program_path::program_path_match;
 pub use saved_file::saved_file_match;
+pub use sensitive_places::sensitive_paths;
 pub use server_features::{propose_completion, propose_prompt, propose_resource_reading};
 pub use server_reach::ServerReach;
 pub use server_traits::ServerTraits;

@@ -122,7 +122,10 @@ fn suspicious_text(one: &ToolContractStatus<'_>) -> String {
         .to_owned();
     out.push_str(&passages_text(one));
     let id = escape::line(one.tool.id().as_str());
-    out.push_str(&format!("  next, if these words are harmless: weaver update --accept {id}\n"));
+    let server = id.split('.').next().unwrap_or_default();
+    out.push_str(&format!(
+        "  next, if these words are harmless: weaver update {server} --accept {id}\n"
+    ));
     out
 }
 

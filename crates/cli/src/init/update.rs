@@ -205,9 +205,11 @@ impl UpdateReport<'_> {
             ));
         }
         for id in &self.changes.suspicious {
+            // The server's name keeps the others from being started.
+            let server = id.as_str().split('.').next().unwrap_or_default();
             let doubt = self.changes.doubts.get(id).map_or("", String::as_str);
             out.push_str(&format!(
-                "{} tool {id}: {}; it stays hidden until you take it in: weaver update --accept {id}\n",
+                "{} tool {id}: {}; it stays hidden until you take it in: weaver update {server} --accept {id}\n",
                 output::bad("waits"),
                 escape::shorten(doubt, MAX_DOUBT_CHARS)
             ));

@@ -157,7 +157,13 @@ fn structured_content_says_itself_what_of_it_is_missing() {
         let line = result["structuredContent"]["[weaver]"].as_str().unwrap();
         assert!(line.contains("tool_view"), "{line}");
         let last = result["content"].as_array().unwrap().last().unwrap();
-        assert_eq!(last["text"], format!("[weaver] {line}"));
+        let shown = last["text"].as_str().unwrap().strip_prefix("[weaver] ").unwrap();
+        let rest = line.strip_prefix(shown).unwrap();
+        // Lists show fewer items there than the text shows rows.
+        assert_eq!(
+            rest,
+            " Lists in this structured content end after 50 items at most: read on from 50."
+        );
         client.finish();
     }
 }
@@ -330,7 +336,7 @@ fn what_a_server_says_of_all_its_tools_is_shown_while_it_is_what_was_approved() 
             answer
         };
         let all = said(PROXY, "server/discover", json!({}));
-        assert_eq!(all.contains("Server `s` says:\n> be kind"), is_shown, "{all}");
+        assert_eq!(all.contains(r"Server `s` says:\n> be kind"), is_shown, "{all}");
         let browse = json!({"name": "tool_browse", "arguments": {"capability": "s.echo"}});
         let one = said("", "tools/call", browse);
         assert_eq!(one.contains("server_says") && one.contains("be kind"), is_shown, "{one}");

@@ -261,7 +261,7 @@ fn a_tool_that_addresses_the_model_is_taken_in_by_who_has_read_it() {
     let run = gateway.update();
     assert_eq!(run.json()["suspicious"], json!(["notes.get_tag"]), "{run:?}");
     assert!(run.err.contains(steers), "{run:?}");
-    assert!(run.err.contains("weaver update --accept notes.get_tag"), "{run:?}");
+    assert!(run.err.contains("weaver update notes --accept notes.get_tag"), "{run:?}");
     assert_eq!(gateway.verdicts(&["get_tag"]), ["deny"]);
     let overview = gateway.home.weaver(&[]);
     assert!(overview.out.contains("1 tool hidden until you approve"), "{overview:?}");
@@ -276,7 +276,7 @@ fn a_tool_that_addresses_the_model_is_taken_in_by_who_has_read_it() {
         let diff = gateway.home.weaver(&[arguments, &config].concat());
         assert_eq!(diff.code, 1, "{diff:?}");
         assert!(diff.out.contains(&format!("in description: \"{steers}\"")), "{diff:?}");
-        assert!(diff.out.contains("weaver update --accept notes.get_tag"), "{diff:?}");
+        assert!(diff.out.contains("weaver update notes --accept notes.get_tag"), "{diff:?}");
     }
     let unknown = gateway.with_passphrase("update --yes --accept notes.get_tags");
     assert!(unknown.code == 7 && unknown.err.contains("notes.get_tags"), "{unknown:?}");

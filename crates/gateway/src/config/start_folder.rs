@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use super::tool::{OwnTool, ToolImplementation};
 use super::{Config, TransportSettings};
+use crate::private_file;
 
 /// The name of the process of an own tool, which no server can have.
 pub(crate) fn process_of_tool(tool: &OwnTool) -> String {
@@ -21,8 +22,16 @@ impl Config {
         Some(if self.own_work_folders { work.join(process) } else { work.clone() })
     }
 
+    /// The same, made for this user alone if it is missing: a server may be new, or of no configuration
+    /// yet. One that cannot be made fails the start.
+    pub(crate) fn made_start_folder(&self, process: &str) -> Option<PathBuf> {
+        let folder = self.start_folder(process)?;
+        let _ = private_file::create_folders(&folder);
+        Some(folder)
+    }
+
     /// The folders in which processes start, and in which another one has no business.
-    pub(super) fn start_folders_of_others(&self, process: &str) -> BTreeSet<PathBuf> {
+    pub(crate) fn start_folders_of_others(&self, process: &str) -> BTreeSet<PathBuf> {
         if !self.own_work_folders {
             return BTreeSet::new();
         }

@@ -381,7 +381,8 @@ impl ManagedServer {
 }
 
 /// What the process of a server may reach under a configuration; `None` for one over HTTP. Paths
-/// within other denied paths add nothing.
+/// within other denied paths add nothing, and the folder in which a new server starts is no reason to
+/// start the others again: they are denied it from their next start on.
 fn reach_of(settings: &config::UpstreamSettings, gateway_config: &Config) -> Option<Confinement> {
     let TransportSettings::Stdio { confine, .. } = &settings.transport else { return None };
     let mut confinement =
@@ -389,6 +390,7 @@ fn reach_of(settings: &config::UpstreamSettings, gateway_config: &Config) -> Opt
     let folders: BTreeSet<PathBuf> =
         confinement.denied.iter().filter(|path| path.is_dir()).cloned().collect();
     let is_inside = |path: &PathBuf| path.ancestors().skip(1).any(|above| folders.contains(above));
-    confinement.denied.retain(|path| !is_inside(path));
+    let others = gateway_config.start_folders_of_others(settings.name.as_str());
+    confinement.denied.retain(|path| !is_inside(path) && !others.contains(path));
     Some(confinement)
 }

@@ -84,7 +84,7 @@ fn driver(
             };
             let process = ProcessConfig {
                 confinement: Some(confined),
-                cwd: program.cwd.clone().or_else(|| config.start_folder(&process)),
+                cwd: program.cwd.clone().or_else(|| config.made_start_folder(&process)),
                 ..program.process()
             };
             let driver = ProcessDriver::new(process, runtime);

@@ -135,7 +135,7 @@ pub(crate) fn upstream_config_for(
                 command: command.clone(),
                 args: args.clone(),
                 env: environment(env, cwd.is_none()),
-                cwd: cwd.clone().or_else(|| gateway_config.start_folder(config.name.as_str())),
+                cwd: cwd.clone().or_else(|| gateway_config.made_start_folder(config.name.as_str())),
                 confinement: Some(ChildConfinement {
                     launcher: launcher.clone(),
                     confinement: gateway_config

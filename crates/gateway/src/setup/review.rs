@@ -17,6 +17,7 @@ use super::posture::{Posture, leaves_machine};
 use super::selection::{Selection, ServerFolders};
 use super::suspicious_passages::suspicious_passages;
 use super::tool_choice::{ToolChoice, ToolClass};
+use super::tool_doubt;
 use crate::listing::ListedFeature;
 use crate::serve::{FeatureKind, ProposalError};
 
@@ -360,11 +361,10 @@ fn review_row<'l>(
     let doubt = if suspicious {
         let words: Vec<&str> = suspicions.iter().map(String::as_str).collect();
         let passages = suspicious_passages(capability);
-        let quoted = passages.first().map(|one| format!(": \"{}\"", one.text));
-        let quoted = quoted.unwrap_or_default();
+        let quoted = passages.first().map(|one| format!(": \"{}\"", one.text)).unwrap_or_default();
         Some(format!("its description addresses a model{quoted} ({})", words.join(", ")))
     } else {
-        doubt(&proposal)
+        tool_doubt::of_effects(&proposal)
     };
     let first = tool.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     Ok(ReviewRow {
@@ -397,11 +397,4 @@ fn review_row<'l>(
 fn names_address(argument: &JsonPointer) -> bool {
     let name = argument.as_str().rsplit('/').next().unwrap_or_default();
     critical::argument_role(name) == ArgumentRole::Network
-}
-
-/// Why the effects of a tool are uncertain.
-fn doubt(proposal: &ContractProposal) -> Option<String> {
-    let why = proposal.reasons.get("effects")?;
-    let open = ["no word says", "takes a program"].iter().any(|words| why.contains(words));
-    open.then(|| why.clone())
 }

@@ -8,8 +8,9 @@ use serde_json::Value;
 use weaver_policy::critical::{self, ArgumentRole};
 use weaver_types::{Effects, Impact, JsonPointer, SinkKind};
 
+use super::argument::Argument;
 use super::lexicon::{self, singular};
-use super::tool_text::{self, Argument, ToolText};
+use super::tool_text::{self, ToolText};
 
 /// Proposed critical arguments and the reasons for them.
 pub(super) struct CriticalProposal {

@@ -2,8 +2,8 @@
 
 use weaver_policy::{ArgumentPredicate, MatchConditions, Pattern};
 
-use super::ToolDescription;
-use super::tool_text::{self, Argument};
+use super::argument::Argument;
+use super::{ToolDescription, tool_text};
 
 /// Names of arguments that say what is done.
 const ACTIONS: [&str; 11] = [

@@ -11,6 +11,7 @@ use weaver_policy::critical;
 use weaver_policy::{ArgumentPredicate, MatchConditions, Pattern};
 use weaver_types::{Effects, JsonPointer, SinkKind};
 
+use super::sensitive_places::sensitive_paths;
 use super::tool_text::{self, ToolText};
 use super::{ContractProposal, ServerReach, ToolDescription, ToolHints, propose, reach};
 use crate::program_arguments::takes_program;
@@ -26,123 +27,6 @@ const PERHAPS_PATHS: [&str; 9] =
     ["output", "out", "location", "into", "base", "name", "repo", "repository", "workspace"];
 /// Nouns for what a tool keeps in files.
 const FILE_NOUNS: [&str; 7] = ["file", "folder", "directory", "disk", "document", "note", "vault"];
-/// Paths of keys, of settings that run programs or say what an agent may do, and of the system
-/// itself.
-const SENSITIVE_PATHS: &[&str] = &[
-    "*/.ssh*",
-    "*/.gnupg*",
-    "*/.aws*",
-    "*/.azure*",
-    "*/.kube*",
-    "*/.docker*",
-    "*/.weaver*",
-    "*/weaver.toml",
-    "*/.git/*",
-    "*/.git",
-    "*/git~1*",
-    "*/.gitconfig",
-    "*/.env*",
-    "*/.netrc",
-    "*/.npmrc",
-    "*/.pypirc",
-    "*/.bash*",
-    "*/.profile",
-    "*/.zsh*",
-    "*/.config/*",
-    "*/.config",
-    "*/.local/*",
-    "*/.local",
-    "*/.vscode*",
-    "*/.cursor*",
-    "*/.claude*",
-    "*/.mcp.json",
-    "*/.codex*",
-    "*/.gemini*",
-    "*/.zed*",
-    "*/.opencode*",
-    "*/opencode.json*",
-    "*/.roo/*",
-    "*/.windsurf*",
-    "*/.continue/*",
-    "*/.idea/*",
-    "*/.obsidian/*",
-    "*/.husky*",
-    "*/.cargo/*",
-    "*/.yarnrc*",
-    "*/.xprofile",
-    "*/.xinitrc",
-    "*/.xsession*",
-    "*/.pam_environment",
-    "*/.vimrc",
-    "*/.vim/*",
-    "*/.exrc",
-    "*/.emacs*",
-    "*/.tmux.conf",
-    "*/.inputrc",
-    "*/.gdbinit",
-    "*/.Rprofile",
-    "*/.ipython/*",
-    "*/.cshrc",
-    "*/.tcshrc",
-    "*/.login",
-    "*/.logout",
-    "*/.kshrc",
-    "*/.mailcap",
-    "*/.gradle/*",
-    "*/.m2/*",
-    "*/.pgpass",
-    "*/.git-credentials",
-    "*/.curlrc",
-    "*/.wgetrc",
-    "*/.aider*",
-    "*/.qwen/*",
-    "*/.kiro/*",
-    "*/.junie/*",
-    "*/CLAUDE.md",
-    "*/AGENTS.md",
-    "*/.devcontainer/*",
-    "*/.githooks/*",
-    "*/.pre-commit-config.yaml",
-    "*/.gitmodules",
-    "*/.direnv/*",
-    "*/.venv/*",
-    "*/node_modules/.bin/*",
-    "*/LaunchAgents/*",
-    "*/LaunchDaemons/*",
-    "*/Programs/Startup/*",
-    "*/crontab*",
-    "/var/spool/*",
-    "/root/.*",
-    "/run/*",
-    "/opt/*",
-    "/private/etc/*",
-    "/Applications/*",
-    "/etc/*",
-    "/usr/*",
-    "/bin/*",
-    "/sbin/*",
-    "/boot/*",
-    "/dev/*",
-    "/proc/*",
-    "/sys/*",
-    "/lib*",
-    "/System/*",
-    "/Library/*",
-    "~*",
-];
-
-/// The patterns of paths of keys, of settings that run programs, and of the system itself, as
-/// [`LocalWrite::sensitive_paths_match`] tests for them. A part of the system in which one of these
-/// folders is, such as `/etc/nginx`, is left out: a server that was set up for the folder writes
-/// there.
-#[must_use]
-pub fn sensitive_paths(folders: &[String]) -> Vec<Pattern> {
-    let patterns = SENSITIVE_PATHS.iter().filter_map(|glob| Pattern::parse(glob).ok());
-    let is_part_of_system = |pattern: &Pattern| pattern.as_str().starts_with('/');
-    let has_folder = |pattern: &Pattern| folders.iter().any(|folder| pattern.matches(folder));
-    patterns.filter(|pattern| !(is_part_of_system(pattern) && has_folder(pattern))).collect()
-}
-
 /// A write that stays on this machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalWrite {

@@ -3,8 +3,8 @@
 use weaver_policy::{ArgumentPredicate, MatchConditions};
 use weaver_text::split;
 
-use super::ToolDescription;
-use super::tool_text::{self, Argument};
+use super::argument::Argument;
+use super::{ToolDescription, tool_text};
 
 /// Words that say it alone, at the end of a name.
 const PROGRAMS: [&str; 11] = [

@@ -4,8 +4,8 @@
 use weaver_policy::{ArgumentPredicate, MatchConditions};
 use weaver_text::split;
 
-use super::ToolDescription;
-use super::tool_text::{self, Argument};
+use super::argument::Argument;
+use super::{ToolDescription, tool_text};
 
 /// Argument names that are those of a statement, whatever the tool is. Those that begin with `sql` are,
 /// too.
