@@ -123,6 +123,32 @@ fn with_a_work_folder_outside_the_folder_of_the_configuration_is_the_gateways_al
     assert!(denied.contains(base.to_str().unwrap().trim_end_matches('/')), "{denied}");
 }
 
+/// A file that one server writes where another starts would be run as that one: Python and `npx` trust
+/// the folder that they start in.
+#[test]
+fn each_server_starts_in_a_folder_of_its_own_and_reaches_no_other() {
+    let check = folder(&[("s", "prying")], "", "").check(&["--json"]).json();
+    if check["confinement"]["s"]["landlock"] == 0 {
+        return;
+    }
+    let work = tempfile::tempdir().unwrap();
+    let work = work.path().canonicalize().unwrap().join("work");
+    let settings =
+        format!("[gateway]\nwork_folder = {:?}\nown_work_folders = true\n", work.to_str().unwrap());
+    let folder = folder(&[("s", "prying"), ("c", "counting")], &settings, "");
+    let mut client = Client::open(&folder);
+    let (is_error, body) = client.execute("c.count", json!({}));
+    assert!(!is_error, "{body}");
+    assert_eq!(shown(&body), format!("call 1 in {}", work.join("c").display()));
+    assert_eq!(mode(&work.join("c")) & 0o777, 0o700);
+    for (place, answer) in [("s/made.py", "written"), ("c/json.py", "refused")] {
+        let said = said(&mut client, "put", work.join(place).to_str().unwrap());
+        assert!(said.contains(answer), "{place}: {said}");
+    }
+    assert!(work.join("s/made.py").exists() && !work.join("c/json.py").exists());
+    client.finish();
+}
+
 #[test]
 fn what_a_server_needs_in_the_folder_that_it_is_denied_is_refused() {
     let work = tempfile::tempdir().unwrap();
