@@ -8,6 +8,7 @@ mod access_code;
 mod grammar;
 mod lexicon;
 mod points;
+mod printed_line;
 #[cfg(test)]
 mod tests;
 
@@ -38,29 +39,13 @@ const GRADERS: &[(&str, Grader)] = &[
     }),
     ("access_code", access_code::find),
     ("credential_call", credential_in_call),
-    ("printed_secret", printed),
+    ("printed_secret", printed_line::of_known_command),
+    ("printed_named_secret", printed_line::of_named_secret),
 ];
 
 /// The grader of this name.
 pub(crate) fn by_name(name: &str) -> Option<Grader> {
     GRADERS.iter().find(|(known, _)| *known == name).map(|(_, grader)| *grader)
-}
-
-/// The line below a command that shows a secret: `$ bw get password wiki`.
-fn printed(text: &str, label: Range<usize>, end: usize) -> Option<Range<usize>> {
-    const MAX_COMMAND_BYTES: usize = 160;
-    let command = grammar::line_before(text, label.end, MAX_COMMAND_BYTES);
-    let is_prompt = ["$ ", "❯ "].iter().any(|prompt| command.contains(prompt));
-    let start = label.end + text.get(label.end..end)?.find('\n')? + 1;
-    let rest = grammar::part_of(text, start, MAX_COMMAND_BYTES);
-    let line = rest.split(['\r', '\n']).next()?;
-    // A commit has the form of a key that was drawn.
-    let is_drawn = ["rand", "genkey", "get-key"].iter().any(|word| command.contains(word));
-    let is_hexadecimal = line.bytes().all(|b| b.is_ascii_hexdigit()) && !is_drawn;
-    let is_password = looks_like_password(line) || is_joined_words(line);
-    let is_value = !is_hexadecimal && !grammar::is_no_value(line) && is_password;
-    let ends = |c: char| c.is_whitespace() || "<>()[]{}|\"'`,;".contains(c);
-    (is_prompt && is_value && !line.contains(ends)).then(|| start..start + line.len())
 }
 
 /// What kind of a label announces a value.
@@ -151,9 +136,9 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
     let lead = text
         .get(text.floor_char_boundary(label.start.saturating_sub(ACCOUNT_BEFORE))..label.start)?;
     let is_network = kind == LabelKind::Key && lexicon::names_network(lead);
-    // Behind a comma another thing begins.
+    // Behind a comma another thing begins, or the value stands by itself.
     if text.get(label.end..)?.starts_with(',') {
-        return None;
+        return apposition(text, label.end, end).filter(|_| kind == LabelKind::Password);
     }
     let is_english = text.get(label.clone())?.to_ascii_lowercase().starts_with("pass");
     let mut between = LabelLink { has_verb_to: !is_english, ..LabelLink::default() };
@@ -244,6 +229,18 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
         }
     }
     None
+}
+
+/// The value between two commas or at the end of a sentence: `a temporary password, q8Vn-2Lm, and told her`.
+fn apposition(text: &str, comma: usize, end: usize) -> Option<Range<usize>> {
+    let Word::Blank(start) = grammar::word_at(text, comma + 1)? else { return None };
+    let Word::Other { value, run_end, .. } = grammar::word_at(text, start)? else { return None };
+    let word = text.get(value.clone())?;
+    let is_between = text.get(value.end..run_end).is_some_and(|signs| signs.starts_with([',', '.', ';']));
+    let is_marked = word.contains(|c: char| c.is_ascii_digit())
+        && word.contains(|c: char| c.is_uppercase() || "-_!#$%&*+@".contains(c));
+    let is_value = is_between && is_marked && !grammar::is_no_value(word) && looks_like_password(word);
+    (is_value && value.end <= end).then_some(value)
 }
 
 /// The points of a word's form; 0 if it is no value.

@@ -21,7 +21,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-use password::{chosen_password, password_or_words};
+use password::{chosen_password, made_or_joined, password_or_words};
 pub(crate) use password::{
     is_joined_words, is_of_two_names, is_span_or_method, looks_like_password, made_password,
 };
@@ -37,6 +37,7 @@ const VALIDATORS: &[(&str, Validator)] = &[
     ("has_digit", has_digit),
     ("login_pair", login_pair),
     ("luhn", luhn),
+    ("made_or_joined", made_or_joined),
     ("made_password", made_password),
     ("mixed", has_letters_and_digits),
     ("no_double_slash", no_double_slash),

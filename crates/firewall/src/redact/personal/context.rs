@@ -72,7 +72,9 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
         CALL,
         "call|calling|called|contact|contact us|reach|number is|mine is|customer service|\
          support line|number at|contacto|contatto|cel|cep|kom|mob|ph|wa|ring|sel|piga|arayın|\
-         gọi|recapito|kontakt|contactez*|mi número|mi numero|\
+         gọi|recapito|kontakt|contactez*|text me|ruf*|erreichbar|erreichst|melde dich|llám*|llam*|appel*|joindre|joignable|\
+         chiam*|ligue|liga-me|me liga|ligar|zadzwoń|dzwoń|bel me|bel mij|bellen|volejte|zavolej*|ringe|\
+         позвони*|звони*|mi número|mi numero|\
          meine nummer|mon numéro|il mio numero|meu número|meu numero|mijn nummer|mój numer|mitt nummer|我的号码|私の番号|내 번호",
     ),
     (

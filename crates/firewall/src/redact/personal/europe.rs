@@ -179,7 +179,7 @@ fn icao(text: &[u8]) -> bool {
 /// words come about.
 fn de_passport(text: &[u8]) -> bool {
     let (letters, digits): (Vec<u8>, Vec<u8>) = text.iter().partition(|b| b.is_ascii_alphabetic());
-    text.first().is_some_and(|first| b"CFGHJK".contains(first))
+    text.first().is_some_and(|first| b"CFGHJKLMNPRTVWXYZ".contains(first))
         && letters.iter().all(|byte| b"CFGHJKLMNPRTVWXYZ".contains(byte))
         && digits.len() >= 3
         && !all_same(&digits)

@@ -108,6 +108,8 @@ fn fill_line(bytes: &[u8], sign: usize, kind: SecretKind, value: &mut AssignedVa
         if matches!(byte_at(bytes, end), 0 | b'\r' | b'\n') {
             value.range.end = end;
         }
+    } else if line_value::is_beside_fields(bytes, name.start, value) {
+        value.range.end = line_value::line_value_end(bytes, value);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Secrets that somebody made of words: phrases, and a word beside the account that it opens.
 
 use super::assigned_value::AssignedValue;
-use super::remark_words::{NO_PASSWORDS, STAND_INS};
+use super::remark_words::{NO_PASSWORDS, STAND_INS, is_word_of_remarks};
 use super::secret_name;
 use super::slice;
 use crate::redact::validators::{is_joined_words, looks_like_password, not_a_word, words};
@@ -48,11 +48,33 @@ fn is_phrase(text: &str, value: &AssignedValue, next: u8) -> bool {
         && !parts().any(|part| STAND_INS.contains(&part))
 }
 
-/// True for joined words that fill a line of settings, `COUCHDB_PASSWORD: apfel-kern-haus`,
-/// and for a sentence of any language in quotation marks behind a variable of a shell.
+/// True for joined words that fill a line of settings, `COUCHDB_PASSWORD: apfel-kern-haus`, or are in
+/// a mapping of YAML beside their account, and for a sentence of any language in quotation marks behind
+/// a variable of a shell.
 pub(super) fn is_password_of_words(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
     let is_joined = value.fills_line && !value.quoted && is_joined_words(text);
-    is_joined || is_sentence_of_variable(bytes, value, text)
+    is_joined || is_in_flow_mapping(bytes, value, text) || is_sentence_of_variable(bytes, value, text)
+}
+
+/// True for two small words or more with hyphens in `{user: ann, password: apfel-kern}`. In program text
+/// the hyphen would be a sign between two names, with blanks around it.
+fn is_in_flow_mapping(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
+    let before = slice(bytes, value.range.start.saturating_sub(MAX_LINE_BYTES)..value.range.start);
+    let Some(open) = before.iter().rposition(|b| matches!(b, b'{' | b'}' | b'\n')) else {
+        return false;
+    };
+    let fields = slice(before, open + 1..before.len()).split(|b| *b == b',');
+    let is_account = |field: &[u8]| {
+        let name = field.split(|b| *b == b':').next().unwrap_or_default().trim_ascii();
+        ACCOUNTS.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name))
+    };
+    let is_word = |part: &str| part.len() >= 3 && part.chars().all(char::is_lowercase);
+    !value.quoted
+        && value.separator == b':'
+        && before.get(open) == Some(&b'{')
+        && fields.into_iter().any(is_account)
+        && text.contains('-')
+        && text.split('-').all(|part| is_word(part) && !is_word_of_remarks(part))
 }
 
 /// True for `export BORG_PASSPHRASE='drei Möwen auf einem Poller'`.

@@ -50,6 +50,21 @@ pub(super) fn follows_words(bytes: &[u8], name: usize) -> bool {
     line.iter().all(|b| b.is_ascii_alphabetic() || *b == b' ' || *b >= 0x80)
 }
 
+/// True for a field of a line of a log, beside other fields: `user=ann pass=a&b rc=0`.
+pub(super) fn is_beside_fields(bytes: &[u8], name: usize, value: &AssignedValue) -> bool {
+    const MAX_FIELD_BYTES: usize = 48;
+    let is_field = |word: &[u8]| word.contains(&b'=') && !word.iter().any(|b| b"?&/\"'".contains(b));
+    let before = slice(bytes, name.saturating_sub(MAX_FIELD_BYTES)..name);
+    let Some(before) = before.strip_suffix(b" ") else { return false };
+    let end = value.range.end;
+    let after = slice(bytes, end..(end + MAX_FIELD_BYTES).min(bytes.len()));
+    let mut after = after.split(u8::is_ascii_whitespace).skip(1);
+    value.separator == b'='
+        && value.is_adjacent
+        && (before.rsplit(u8::is_ascii_whitespace).next().is_some_and(is_field)
+            || after.next().is_some_and(is_field))
+}
+
 /// The end of an unquoted value that fills its line.
 ///
 /// It goes on to a blank, except where a bracket closes that was not opened in it, or where a sign

@@ -134,7 +134,10 @@ fn kind_of_ascii_name(name: &[u8]) -> Option<SecretKind> {
     let (rest, word) = split_last_word(name);
     let found = NAME_WORDS.lookup(word);
     if found.of_endings == 0 {
-        return is_password_in_two_words(rest, word).then_some(SecretKind::Password);
+        return match is_password_in_two_words(rest, word) {
+            true => Some(SecretKind::Password),
+            false => kind_before_purpose(rest),
+        };
     }
     kind_by_last_word(rest, word, found)
         .or_else(|| kind_before_qualifier(rest, word).filter(|_| found.of_word & QUALIFIER != 0))
@@ -148,6 +151,16 @@ fn is_password_in_two_words(rest: &[u8], word: &[u8]) -> bool {
         _ => return false,
     };
     is_in_list(split_last_word(rest).1, before)
+}
+
+/// The kind of the key in `apiKeyForMaps`, `api_key_for_maps`, before what it is for.
+fn kind_before_purpose(rest: &[u8]) -> Option<SecretKind> {
+    let (before, word) = split_last_word(rest);
+    if !word.eq_ignore_ascii_case(b"for") {
+        return None;
+    }
+    let (rest, word) = split_last_word(before);
+    kind_by_last_word(rest, word, NAME_WORDS.lookup(word)).filter(|kind| *kind == SecretKind::Secret)
 }
 
 /// The kind that a name announces without its last word, which says which of several it is:

@@ -82,6 +82,9 @@ fn is_dotted_token(raw: &[u8]) -> bool {
 /// A Telegram bot token: a number, a colon, and 35 characters beginning with `A`.
 fn telegram_bot_token(bytes: &[u8], run: Range<usize>) -> Option<Range<usize>> {
     let raw = slice(bytes, run.clone());
+    // In a URL the name of a method follows: `bot…/sendMessage`.
+    let raw = raw.split(|b| *b == b'/').next().unwrap_or_default();
+    let run = run.start..run.start + raw.len();
     if !(34..=36).contains(&raw.len()) || raw.first() != Some(&b'A') {
         return None;
     }

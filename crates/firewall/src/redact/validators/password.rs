@@ -76,6 +76,15 @@ pub(crate) fn is_joined_words(text: &str) -> bool {
         && !parts().any(is_word_of_remarks)
 }
 
+/// A password that was made, or words that are joined by a sign, with a digit, a capital or a sign of
+/// passwords among them. Keys of tickets have capitals and a number alone.
+pub(super) fn made_or_joined(text: &str) -> bool {
+    let is_joined = text.contains(['-', '_', '.', '!', '#', '&', '+'])
+        && text.bytes().any(|b| b.is_ascii_lowercase())
+        && text.bytes().any(|b| b.is_ascii_digit() || b"!#$%&*+@".contains(&b));
+    made_password(text) || is_joined && !is_method(text)
+}
+
 /// True for a password or for joined words.
 pub(super) fn password_or_words(text: &str) -> bool {
     looks_like_password(text) || is_joined_words(text)
@@ -175,7 +184,7 @@ fn is_reference(text: &str) -> bool {
         || path.is_some_and(|(name, _)| !name.is_empty() && is_name(name))
 }
 
-/// `heather.Moor7`, `Kuckuck.uhr9` and `Kuckuck.4471`, but not `cfg.Token2`.
+/// `heather.Moor7`, `Kuckuck.uhr9`, `Kuckuck.44` and `Kuckuck.4471`, but not `cfg.Token2`.
 pub(crate) fn is_of_two_names(text: &str) -> bool {
     let Some((first, last)) = text.split_once('.') else { return false };
     let letters = last.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -185,7 +194,7 @@ pub(crate) fn is_of_two_names(text: &str) -> bool {
     // A shorter one of them is a name only if the first is capitalised: `Mar.alto_19`, `Kiebitz.ei4`.
     let are_long = first.len() >= 4 - usize::from(is_capital(first)) && letters.len() >= 3
         || is_capital(first) && first.len() >= 5 && letters.len() == 2;
-    let is_number = letters.is_empty() && matches!(last.len(), 3 | 4);
+    let is_number = letters.is_empty() && matches!(last.len(), 2..=4);
     (are_long || is_number && is_capital(first) && first.len() >= 5)
         && letters.len() < last.len()
         && !name.contains('_')
