@@ -14,7 +14,9 @@ mod tests;
 
 use std::ops::Range;
 
-use super::secrets::{credential_in_call, is_random_token};
+use super::secrets::{
+    credential_in_call, is_chosen_phrase, is_chosen_word, is_ciphertext, is_random_token, is_said_instead,
+};
 use super::validators::{
     is_joined_words, looks_like_password, made_password, not_an_identifier, not_placeholder,
 };
@@ -80,6 +82,10 @@ struct LabelLink {
     words: i32,
     /// Whether there was any word.
     has_words: bool,
+    /// Whether there was one that is said of passwords.
+    has_remark: bool,
+    /// How many signs there were.
+    signs: u32,
     has_sign: bool,
     /// The next turn of a chat was reached, which may be the answer.
     is_answer: bool,
@@ -105,6 +111,7 @@ struct LabelLink {
 impl LabelLink {
     fn read_sign(&mut self) {
         (self.has_sign, self.words, self.ends_in_verb) = (true, 0, false);
+        self.signs += 1;
     }
 
     fn read_word(&mut self, word: &str) {
@@ -121,6 +128,7 @@ impl LabelLink {
         self.names_network |= lexicon::names_network(lower);
         self.names_api |= lower == "api";
         self.demands += i32::from(lexicon::DEMANDS.contains(&lower));
+        self.has_remark |= lower.chars().count() > 3 && !is_verb && is_said_instead(lower) && !self.has_sign;
         self.words += i32::from(!lexicon::ADVERBS.contains(&lower));
         self.has_words = true;
     }
@@ -200,12 +208,15 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
                 at = next;
             }
             Word::Other { value, quoted, run_end, next } => {
+                let context = LabelContext { text, label: &label, line, kind, is_network };
+                if let Some(phrase) = context.phrase_at(&value, &between) {
+                    return Some(phrase);
+                }
                 let grade = grade(text, &value, &between, is_network, kind);
-                if grade > 0 {
-                    let context = LabelContext { text, label: &label, line, kind, is_network };
-                    if grade + context.points(&value, quoted, &between) >= NEEDED {
-                        return Some(value);
-                    }
+                if grade > 0
+                    && grade + context.points(&value, grade, quoted, &between) >= NEEDED
+                {
+                    return Some(value);
                 }
                 let run = text.get(at..run_end)?;
                 between.read_word(text.get(value.clone())?);
@@ -263,11 +274,23 @@ fn grade(
             && not_placeholder(value_text);
         return if is_token { form::JOINED } else { 0 };
     }
+    // A key has slashes as a path has them.
+    if !between.is_below && between.words == 0 && is_token_with_slashes(value_text) {
+        return form::MADE;
+    }
     if grammar::is_no_value(value_text) || !looks_like_password(value_text) {
         let is_spoken = matches!(kind, LabelKind::Password | LabelKind::Short);
         let is_near = !between.is_below && (between.words == 0 || between.ends_in_verb);
         if is_spoken && is_near && is_joined_words(value_text) {
             return form::WORDS;
+        }
+        let is_of_network = is_network || between.names_network;
+        if (is_spoken || kind == LabelKind::Key && is_of_network)
+            && is_near
+            && is_chosen_word(value_text)
+        {
+            let has_joint = value_text.contains(['.', '&', '+']) && value_text.chars().any(char::is_uppercase);
+            return if has_joint { form::WORDS } else { form::WORD };
         }
         let may_be_words = between.is_pair || between.is_answer || is_network && between.has_sign;
         return match may_be_words && between.words == 0 && grammar::is_of_words(value_text) {
@@ -289,6 +312,15 @@ fn grade(
     }
 }
 
+/// True for a random token with slashes, as the keys of some stores are.
+fn is_token_with_slashes(text: &str) -> bool {
+    const MIN_LENGTH: usize = 36;
+    text.len() >= MIN_LENGTH
+        && text.contains('/')
+        && !is_ciphertext(text)
+        && is_random_token(text.as_bytes())
+}
+
 /// Where a label is.
 struct LabelContext<'t> {
     text: &'t str,
@@ -302,7 +334,7 @@ struct LabelContext<'t> {
 
 impl LabelContext<'_> {
     /// The points of the place of a value; far below zero if it is none.
-    fn points(&self, value: &Range<usize>, quoted: bool, between: &LabelLink) -> i32 {
+    fn points(&self, value: &Range<usize>, grade: i32, quoted: bool, between: &LabelLink) -> i32 {
         const NEVER: i32 = -100;
         let is_linked = (between.has_sign || between.is_pair) && between.words == 0;
         let is_possible = match self.kind {
@@ -359,7 +391,76 @@ impl LabelContext<'_> {
             + if_true(matches!(next, '\n' | '\r' | ',' | ';' | '.' | ')'), place::ENDS_CLAUSE)
             + if_true(has_account, place::ACCOUNT)
             + if_true(self.kind == LabelKind::Short, place::SHORT_LABEL)
+            + if grade == form::WORD { self.points_of_word(value, between) } else { 0 }
             + place::DEMAND * between.demands
+    }
+
+    /// The points of the place of a word, far below zero where no password is told but spoken of: only
+    /// directly behind one sign, behind a verb, or behind an account in the same list, at the end of a clause,
+    /// and with an account or a network nearby.
+    fn points_of_word(&self, value: &Range<usize>, between: &LabelLink) -> i32 {
+        const NEVER: i32 = -100;
+        let behind = grammar::part_of(self.text, value.end, MAX_BEHIND);
+        let names_network = self.is_network
+            || between.names_network
+            || [self.line, behind].iter().any(|part| lexicon::names_network(part));
+        let names_account = [self.lead(), behind].iter().any(|part| lexicon::names_account(part));
+        let label = self.text.get(self.label.clone()).unwrap_or_default().to_ascii_lowercase();
+        let is_english = ["pass", "pw", "secret"].iter().any(|start| label.starts_with(start));
+        let is_in_list = self.line.trim_end().ends_with(',') && !between.has_words;
+        let is_linked = if between.has_sign {
+            between.signs == 1 && between.words == 0
+        } else if between.ends_in_verb {
+            names_network || !is_english
+        } else {
+            is_in_list && lexicon::names_account(self.line)
+        };
+        let is_in_brackets = self.text.get(..value.start).is_some_and(|text| text.ends_with('('));
+        let ends_clause = behind.is_empty() || behind.starts_with(['\n', '\r', ',', ';', '.']);
+        match is_linked
+            && ends_clause
+            && !is_in_brackets
+            && !between.has_remark
+            && (names_network || names_account)
+        {
+            true => place::TOLD,
+            false => NEVER,
+        }
+    }
+
+    /// What is before the label, perhaps in the line above.
+    fn lead(&self) -> &str {
+        let start = self.label.start;
+        let from = self.text.floor_char_boundary(start.saturating_sub(ACCOUNT_BEFORE));
+        self.text.get(from..start).unwrap_or_default()
+    }
+
+    /// Words up to the end of their clause, where the password of a network is told.
+    fn phrase_at(&self, value: &Range<usize>, between: &LabelLink) -> Option<Range<usize>> {
+        const MAX_PHRASE_BYTES: usize = 84;
+        let is_linked = between.words == 0 && (between.has_sign || between.is_pair)
+            || between.ends_in_verb && !between.is_below;
+        let sentence = self.line.rsplit(". ").next().unwrap_or_default();
+        let is_of_network =
+            self.is_network || between.names_network || lexicon::names_network(sentence);
+        let is_of_pair = self.kind == LabelKind::Pair
+            && between.is_pair
+            && between.has_sign
+            && lexicon::names_network(self.text.get(self.label.clone())?);
+        let is_possible = match self.kind {
+            LabelKind::Password | LabelKind::Short | LabelKind::Key => is_of_network,
+            LabelKind::Pair => is_of_pair,
+            LabelKind::Account => false,
+        };
+        if !is_linked || !is_possible || value.is_empty() || between.has_remark {
+            return None;
+        }
+        let rest = grammar::line_after(self.text, value.start, MAX_PHRASE_BYTES);
+        let ends = |c: char| ".,;:!?()\"»”“„\r".contains(c);
+        let phrase = rest.get(..rest.find(ends).unwrap_or(rest.len()))?.trim_end();
+        let is_word = self.kind == LabelKind::Pair && is_chosen_word(phrase);
+        (phrase.len() < MAX_PHRASE_BYTES && (is_word || is_chosen_phrase(phrase)))
+            .then(|| value.start..value.start + phrase.len())
     }
 
     fn is_english_key(&self) -> bool {

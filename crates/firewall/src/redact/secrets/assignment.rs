@@ -10,7 +10,8 @@ use super::assigned_value::{self, AssignedValue};
 use super::credential_value;
 use super::secret_name::{self, SecretKind};
 use super::{
-    PASSWORD_RULE, SECRET_RULE, ScanHit, byte_at, labelled_value, line_value, password_table, slice,
+    PASSWORD_RULE, SECRET_RULE, ScanHit, byte_at, labelled_value, line_value, password_table,
+    setting_call, slice,
 };
 use crate::redact::scan_window::ScanWindow;
 use crate::redact::work_meter;
@@ -34,6 +35,8 @@ pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
                 }),
             b',' | b';' | b'|' | b'\t' => {
                 password_table::scan_below_heading(bytes, at, &mut columns, hits);
+                let set = setting_call::value_at(bytes, at);
+                hits.extend(set.map(|range| ScanHit { range, rule: PASSWORD_RULE }));
                 in_argument_list(bytes, at)
                     .or_else(|| labelled_value::in_next_cell(bytes, at).map(Assignment::labelled))
             }
@@ -41,12 +44,12 @@ pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
             b'-' => command_line_flag(bytes, at),
             _ => None,
         };
-        let Some(Assignment { kind, value }) = assignment else { continue };
+        let Some(Assignment { kind, value, is_certain }) = assignment else { continue };
         if window.covered.covers(&value.range) {
             continue;
         }
         work_meter::add_bytes(value.range.len());
-        if credential_value::is_secret(bytes, &value, kind) {
+        if is_certain || credential_value::is_secret(bytes, &value, kind) {
             let rule = if matches!(kind, SecretKind::Password | SecretKind::Pass) {
                 PASSWORD_RULE
             } else {
@@ -61,11 +64,18 @@ pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
 struct Assignment {
     kind: SecretKind,
     value: AssignedValue,
+    /// The value was looked at, and is a secret.
+    is_certain: bool,
 }
 
 impl Assignment {
+    fn new(kind: SecretKind, value: AssignedValue) -> Self {
+        Self { kind, value, is_certain: false }
+    }
+
     fn labelled(value: AssignedValue) -> Self {
-        Self { kind: labelled_value::LABELLED_KIND, value }
+        let is_certain = !value.requires_token;
+        Self { kind: labelled_value::LABELLED_KIND, value, is_certain }
     }
 }
 
@@ -86,7 +96,7 @@ fn at_equals(bytes: &[u8], at: usize) -> Option<Assignment> {
     }
     value.quoted |= is_in_connection_string(bytes, at, &value);
     fill_line(bytes, at, kind, &mut value);
-    Some(Assignment { kind, value })
+    Some(Assignment::new(kind, value))
 }
 
 /// Extends an unquoted password whose name begins its line to the end of it. Tokens have no signs.
@@ -144,7 +154,7 @@ fn is_in_connection_string(bytes: &[u8], sign: usize, value: &AssignedValue) -> 
 fn at_arrow(bytes: &[u8], at: usize) -> Option<Assignment> {
     let kind = kind_before(bytes, at - 1)?;
     let value = assigned_value::value_after(bytes, at + 1, b'=')?;
-    (value.quoted && !value.is_adjacent).then_some(Assignment { kind, value })
+    (value.quoted && !value.is_adjacent).then_some(Assignment::new(kind, value))
 }
 
 fn at_colon(bytes: &[u8], at: usize) -> Option<Assignment> {
@@ -170,7 +180,7 @@ fn at_colon(bytes: &[u8], at: usize) -> Option<Assignment> {
     if b" \t".contains(&after) {
         fill_line(bytes, at, kind, &mut value);
     }
-    Some(Assignment { kind, value })
+    Some(Assignment::new(kind, value))
 }
 
 /// True for the colon of a text in quotes that ends with it, as in `prompt('Password: ', …)`: the
@@ -213,7 +223,7 @@ fn in_xml_element(bytes: &[u8], at: usize) -> Option<Assignment> {
     let kind = secret_name::secret_kind(slice(bytes, start..start + len))
         .or_else(|| kind_of_attribute(tag))
         .or_else(|| kind_of_outer_element(bytes, start, len))?;
-    Some(Assignment { kind, value: assigned_value::value_in_element(bytes, at + 1)? })
+    Some(Assignment::new(kind, assigned_value::value_in_element(bytes, at + 1)?))
 }
 
 /// The kind that the element around announces: `<Password><Value>…`.
@@ -265,7 +275,7 @@ fn in_argument_list(bytes: &[u8], at: usize) -> Option<Assignment> {
         raw.contains(&b' ')
             || raw.iter().all(is_constant) && slice(bytes, name).iter().all(is_constant)
     };
-    (value.quoted && !is_listed).then_some(Assignment { kind, value })
+    (value.quoted && !is_listed).then_some(Assignment::new(kind, value))
 }
 
 /// True for the end of `'input[name=password]'`, from the name to the last bracket.
@@ -297,5 +307,5 @@ fn command_line_flag(bytes: &[u8], at: usize) -> Option<Assignment> {
     let kind = secret_name::secret_kind(slice(bytes, start..end))?;
     let mut value = assigned_value::value_after(bytes, end, b' ')?;
     value.requires_token = start == at + 1;
-    (!slice(bytes, value.range.clone()).starts_with(b"-")).then_some(Assignment { kind, value })
+    (!slice(bytes, value.range.clone()).starts_with(b"-")).then_some(Assignment::new(kind, value))
 }

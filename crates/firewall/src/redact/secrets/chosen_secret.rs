@@ -1,16 +1,14 @@
-//! Secrets that somebody made of words: phrases, and a word beside the account that it opens.
+//! Secrets that somebody made of several words.
 
 use super::assigned_value::AssignedValue;
-use super::remark_words::{NO_PASSWORDS, STAND_INS, is_word_of_remarks};
+use super::remark_words::{STAND_INS, is_word_of_remarks};
 use super::secret_name;
 use super::slice;
-use crate::redact::validators::{is_joined_words, looks_like_password, not_a_word, words};
+use crate::redact::validators::{is_joined_words, looks_like_password, words};
 
 /// The shortest phrase, in bytes, and the fewest words of one.
 const MIN_PHRASE_LEN: usize = 12;
 const MIN_WORDS: usize = 3;
-/// The fewest letters of a word alone.
-const MIN_WORD_LEN: usize = 5;
 /// The longest line that names the account, in bytes.
 const MAX_LINE_BYTES: usize = 96;
 
@@ -88,45 +86,6 @@ fn is_sentence_of_variable(bytes: &[u8], value: &AssignedValue, text: &str) -> b
         && !text.split(' ').any(|word| secret_name::secret_kind(word.as_bytes()).is_some())
 }
 
-/// True for a word that is the password of the account in the line above or below: `user: raj` and
-/// `password: barnacle`.
-pub(super) fn is_word_beside_account(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
-    value.fills_line
-        && value.separator == b':'
-        && text.len() >= MIN_WORD_LEN
-        && text.bytes().all(|b| b.is_ascii_lowercase())
-        && !NO_PASSWORDS.contains(&text)
-        && secret_name::secret_kind(text.as_bytes()).is_none()
-        && lines_around(bytes, value).any(|line| names_other_account(line, text))
-}
-
-/// The lines above and below that of a value.
-fn lines_around<'t>(bytes: &'t [u8], value: &AssignedValue) -> impl Iterator<Item = &'t [u8]> {
-    let (start, end) = (value.range.start, value.range.end);
-    let before = slice(bytes, start.saturating_sub(2 * MAX_LINE_BYTES)..start);
-    let above = before.rsplit(|b| *b == b'\n').nth(1);
-    let after = slice(bytes, end..(end + 2 * MAX_LINE_BYTES).min(bytes.len()));
-    let below = after.split(|b| *b == b'\n').nth(1);
-    above.into_iter().chain(below)
-}
-
-/// True for `user: raj`, unless the account is called as its password is, or is none.
-fn names_other_account(line: &[u8], password: &str) -> bool {
-    let Some((name, account)) = std::str::from_utf8(line).ok().and_then(|l| l.split_once(':'))
-    else {
-        return false;
-    };
-    let name = name.trim_start_matches([' ', '\t', '-']).trim_end().to_ascii_lowercase();
-    let account = account.trim().trim_matches(['"', '\'']);
-    let is_name = account.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-@".contains(&b));
-    line.len() <= MAX_LINE_BYTES
-        && ACCOUNTS.iter().any(|known| name == *known)
-        && !account.is_empty()
-        && is_name
-        && account != password
-        && (not_a_word(account) || account == "admin" || account == "guest")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,28 +138,6 @@ mod tests {
             let word = text.get(from..).unwrap().trim_end_matches('\'');
             let value = AssignedValue { quoted, ..value(from..from + word.len(), !quoted) };
             assert_eq!(is_password_of_words(text.as_bytes(), &value, word), is, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_word_is_a_password_beside_an_account() {
-        for (text, is) in [
-            ("user: raj\npassword: barnacle", true),
-            ("password: barnacle\nusername: raj\n", true),
-            ("  login: \"raj\"\n  password: barnacle\n", true),
-            ("user: barnacle\npassword: barnacle", false),
-            ("user: string\npassword: barnacle", false),
-            ("user: ${USER}\npassword: barnacle", false),
-            ("city: Pune\npassword: barnacle", false),
-            ("user: raj\npassword: generated", false),
-            ("user: raj\npassword: mypassword", false),
-            ("password: barnacle", false),
-        ] {
-            let (before, after) = text.split_once("password: ").unwrap();
-            let from = before.len() + "password: ".len();
-            let word = after.lines().next().unwrap();
-            let value = value(from..from + word.len(), true);
-            assert_eq!(is_word_beside_account(text.as_bytes(), &value, word), is, "{text}");
         }
     }
 }

@@ -8,7 +8,7 @@ use super::refused_forms::{
 };
 use super::secret_name::{self, SecretKind};
 use super::token_stats::{self, TokenStats, is_uuid};
-use super::{byte_at, chosen_secret, line_value, slice, vendor_id};
+use super::{byte_at, chosen_secret, line_value, slice, vendor_id, word_in_settings};
 use crate::redact::checksum;
 use crate::redact::validators::{
     has_scrambled_word, is_joined_words, is_of_two_names, is_span_or_method, looks_like_password,
@@ -24,7 +24,7 @@ const REFERENCE_PREFIXES: [&str; 20] = [
 
 /// True for a value that is encrypted where it stands: by SOPS or eyaml, Jasypt, Spring Cloud Config,
 /// or for a sealed secret of Kubernetes, which begins with the size of its key, 512 bytes.
-pub(super) fn is_ciphertext(text: &str) -> bool {
+pub(crate) fn is_ciphertext(text: &str) -> bool {
     const MIN_CIPHERTEXT_BYTES: usize = 20;
     const MIN_SEALED_BYTES: usize = 64;
     let is_sealed = matches!(text.as_bytes(), [b'A', b'g', b'A'..=b'D', rest @ ..]
@@ -154,14 +154,13 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
         }
         SecretKind::Password => {
             (is_password(text, &shape, value)
-                || chosen_secret::is_word_beside_account(bytes, value, text)
+                || word_in_settings::is_word_in_settings(bytes, value, text)
                 || chosen_secret::is_password_of_words(bytes, value, text))
                 && !token_stats::is_dated(raw)
         }
         SecretKind::Pass => {
-            shape.len >= 6
-                && shape.letters > 0
-                && is_password(text, &shape, value)
+            (shape.len >= 6 && shape.letters > 0 && is_password(text, &shape, value)
+                || word_in_settings::is_word_in_settings(bytes, value, text))
                 && !token_stats::is_dated(raw)
         }
         SecretKind::Secret | SecretKind::Chosen => {

@@ -12,8 +12,11 @@ use super::slice;
 use crate::redact::word_ending_trie::WordFlags;
 
 /// Headings of columns of accounts.
-const ACCOUNT_HEADINGS: &[&str] =
-    &["user", "username", "user name", "login", "account", "benutzer", "usuario", "utilisateur"];
+const ACCOUNT_HEADINGS: &[&str] = &[
+    "user", "username", "user name", "login", "account", "benutzer", "benutzername", "konto", "usuario", "utilisateur",
+    "identifiant", "utente", "gebruiker", "bruger", "brukernavn", "bruker", "anvandare", "uzivatel", "uzytkownik",
+    "felhasznalo", "utilizator", "kasutaja", "pengguna", "kullanici", "e-mail", "email", "mail",
+];
 
 /// The kind of secret that a name announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +96,18 @@ pub(super) fn kind_of_heading(heading: &[u8]) -> Option<SecretKind> {
         .then_some(kind)
 }
 
+/// True for the heading of a column of accounts.
+pub(super) fn is_account_heading(cell: &[u8]) -> bool {
+    const IN_OTHER_SCRIPTS: [&str; 5] = ["логин", "пользователь", "用户名", "ユーザー名", "사용자"];
+    let around = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'`' | b'*');
+    let start = cell.iter().take_while(|byte| around(byte)).count();
+    let end = cell.len() - cell.iter().rev().take_while(|byte| around(byte)).count();
+    let cell = slice(cell, start..end.max(start));
+    let is_folded = !cell.is_empty()
+        && is_in_list(folded_name::FoldedName::fold(cell).as_bytes(), ACCOUNT_HEADINGS);
+    is_folded || IN_OTHER_SCRIPTS.iter().any(|known| known.as_bytes() == cell)
+}
+
 /// What a heading announces in its row: beside an account, a secret is a password.
 pub(super) fn kind_in_row(
     bytes: &[u8],
@@ -101,8 +116,8 @@ pub(super) fn kind_in_row(
     row: &[u8],
 ) -> SecretKind {
     let is_bare = slice(bytes, heading.clone()).trim_ascii().eq_ignore_ascii_case(b"secret");
-    let is_account = |cell: &[u8]| is_in_list(cell.trim_ascii(), ACCOUNT_HEADINGS);
-    match is_bare && row.split(|b| matches!(b, b',' | b';' | b'|' | b'\t')).any(is_account) {
+    let mut cells = row.split(|b| matches!(b, b',' | b';' | b'|' | b'\t'));
+    match is_bare && cells.any(is_account_heading) {
         true => SecretKind::Password,
         false => kind,
     }

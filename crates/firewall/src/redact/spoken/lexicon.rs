@@ -53,7 +53,7 @@ const ACCOUNT_WORDS: &[&str] = words![
 ];
 
 /// Parts of words for a wireless network.
-const NETWORK_WORDS: &[&str] = words!["wifi" "wi-fi" "wlan" "wpa" "ssid" "netzwerk:" "réseau:" "réseau :" "livebox" "freebox" "hotspot"];
+const NETWORK_WORDS: &[&str] = words!["wifi" "wi-fi" "wlan" "wpa" "ssid" "netzwerk:" "réseau:" "réseau :" "livebox" "freebox" "hotspot" "nettet" "nätverk" "netværk" "nettverk" "gastnetz" "gästenetz"];
 
 /// Words with a number behind that are no password: `Windows2022`, `ISO-27001`.
 pub(super) const NUMBERED: &[&str] = words![
