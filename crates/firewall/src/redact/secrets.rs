@@ -24,6 +24,7 @@ mod remark_words;
 mod rules;
 mod said_instead;
 pub(crate) mod secret_name;
+mod selected_column;
 mod setting_call;
 #[cfg(test)]
 mod tests;
@@ -41,6 +42,7 @@ pub(crate) use credential_call::credential_in_call;
 pub(crate) use credential_value::{is_ciphertext, is_secret_text};
 pub(crate) use remark_words::is_word_of_remarks;
 pub(crate) use secret_name::SecretKind;
+pub(crate) use selected_column::selected_cells;
 pub(crate) use token_stats::{is_dated, is_random_token};
 
 use super::covered_ranges::CoveredRanges;

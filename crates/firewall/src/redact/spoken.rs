@@ -128,7 +128,9 @@ impl LabelLink {
         self.names_network |= lexicon::names_network(lower);
         self.names_api |= lower == "api";
         self.demands += i32::from(lexicon::DEMANDS.contains(&lower));
-        self.has_remark |= lower.chars().count() > 3 && !is_verb && is_said_instead(lower) && !self.has_sign;
+        self.has_remark |= lower.chars().count() > 3
+            && !(is_verb || self.has_sign || lexicon::names_network(lower))
+            && is_said_instead(lower);
         self.words += i32::from(!lexicon::ADVERBS.contains(&lower));
         self.has_words = true;
     }
@@ -137,7 +139,11 @@ impl LabelLink {
 fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Option<Range<usize>> {
     // English has many keys.
     let is_english_key = text.get(label.clone())?.to_ascii_lowercase().starts_with("key");
-    let in_compounds = kind == LabelKind::Password || kind == LabelKind::Key && !is_english_key;
+    let is_behind_hyphen =
+        kind == LabelKind::Pair && text.get(..label.start).is_some_and(|lead| lead.ends_with('-'));
+    let in_compounds = kind == LabelKind::Password
+        || kind == LabelKind::Key && !is_english_key
+        || is_behind_hyphen;
     let label = grammar::whole_label(text, label, in_compounds)?;
     let line = grammar::line_before(text, label.start, ACCOUNT_BEFORE);
     // The network may have been named in the line above.
@@ -406,7 +412,10 @@ impl LabelContext<'_> {
             || [self.line, behind].iter().any(|part| lexicon::names_network(part));
         let names_account = [self.lead(), behind].iter().any(|part| lexicon::names_account(part));
         let label = self.text.get(self.label.clone()).unwrap_or_default().to_ascii_lowercase();
-        let is_english = ["pass", "pw", "secret"].iter().any(|start| label.starts_with(start));
+        let is_english = label == "pass"
+            || ["password", "passphrase", "passcode", "pw", "secret"]
+                .iter()
+                .any(|start| label.starts_with(start));
         let is_in_list = self.line.trim_end().ends_with(',') && !between.has_words;
         let is_linked = if between.has_sign {
             between.signs == 1 && between.words == 0

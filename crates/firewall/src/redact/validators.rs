@@ -11,7 +11,9 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use crate::redact::checksum;
-use crate::redact::secrets::{is_dated, is_random_token, name_words::PASSWORD_ENDINGS};
+use crate::redact::secrets::{
+    is_chosen_word, is_dated, is_random_token, name_words::PASSWORD_ENDINGS,
+};
 
 /// A word list that keeps its line breaks.
 macro_rules! words {
@@ -21,7 +23,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-use password::{chosen_password, made_or_joined, password_or_words};
+use password::{chosen_password, made_or_joined, password_or_word, password_or_words};
 pub(crate) use password::{
     is_joined_words, is_of_two_names, is_span_or_method, looks_like_password, made_password,
 };
@@ -34,6 +36,7 @@ const VALIDATORS: &[(&str, Validator)] = &[
     ("base64_json", base64_json),
     ("basic_pair", basic_pair),
     ("chosen_password", chosen_password),
+    ("chosen_word", is_chosen_word),
     ("has_digit", has_digit),
     ("login_pair", login_pair),
     ("luhn", luhn),
@@ -53,6 +56,7 @@ const VALIDATORS: &[(&str, Validator)] = &[
     ("not_template", not_template),
     ("one_time_code", is_drawn_code),
     ("password_like", looks_like_password),
+    ("password_or_word", password_or_word),
     ("password_or_words", password_or_words),
     ("random_token", random_token),
     ("token_like", token_like),

@@ -202,6 +202,7 @@ pub(super) fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
 fn is_comma_of_value(run: &str, at: usize) -> bool {
     let (before, after) = run.split_at_checked(at).unwrap_or((run, ""));
     let Some(rest) = after.strip_prefix(',') else { return false };
+    let rest = rest.trim_end_matches([',', '.', ';']);
     let is_sign = |c: char| c.is_ascii_digit() || "!#$%&*+@^~?".contains(c);
     let is_marked = before.contains(is_sign) || rest.contains(is_sign);
     before.ends_with(char::is_alphanumeric)

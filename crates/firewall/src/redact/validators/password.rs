@@ -4,7 +4,7 @@
 use super::{
     CREDENTIAL_NAME_ENDINGS, not_a_path, not_a_plain_word, not_its_name, not_placeholder_password,
 };
-use crate::redact::secrets::{is_dated, is_word_of_remarks};
+use crate::redact::secrets::{is_chosen_word, is_dated, is_word_of_remarks};
 
 /// The fewest characters.
 const MIN_LENGTH: usize = 6;
@@ -88,6 +88,11 @@ pub(super) fn made_or_joined(text: &str) -> bool {
 /// True for a password or for joined words.
 pub(super) fn password_or_words(text: &str) -> bool {
     looks_like_password(text) || is_joined_words(text)
+}
+
+/// True for a password, for joined words, and for a word that nobody says of passwords.
+pub(super) fn password_or_word(text: &str) -> bool {
+    password_or_words(text) || is_chosen_word(text)
 }
 
 /// What a command takes as a password, and not a plain word, which may stand in for one.
