@@ -23,6 +23,7 @@ const RULE_FILES: &[&str] = &[
     include_str!("../../assets/rules/keys.toml"),
     include_str!("../../assets/rules/payment.toml"),
     include_str!("../../assets/rules/places.toml"),
+    include_str!("../../assets/rules/shown.toml"),
     include_str!("../../assets/rules/spoken.toml"),
     include_str!("../../assets/rules/vcs.toml"),
     include_str!("../../assets/rules/vendors_a_c.toml"),

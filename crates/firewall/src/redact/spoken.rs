@@ -275,7 +275,9 @@ fn grade(
     let is_network = is_network || kind == LabelKind::Key && between.names_network;
     if kind == LabelKind::Key && !is_network {
         let is_of_api = between.names_api && grammar::is_digest(value_text);
-        let is_token = (is_of_api || is_random_token(value_text.as_bytes()))
+        let is_fingerprint = value_text.starts_with("SHA256:") || value_text.starts_with("MD5:");
+        let is_token = !is_fingerprint
+            && (is_of_api || is_random_token(value_text.as_bytes()))
             && not_an_identifier(value_text)
             && not_placeholder(value_text);
         return if is_token { form::JOINED } else { 0 };

@@ -53,6 +53,7 @@ const VALIDATORS: &[(&str, Validator)] = &[
     ("not_an_identifier", not_an_identifier),
     ("not_its_name", not_its_name),
     ("not_placeholder", not_placeholder),
+    ("not_short_hexadecimal", not_short_hexadecimal),
     ("not_template", not_template),
     ("one_time_code", is_drawn_code),
     ("password_like", looks_like_password),
@@ -171,6 +172,11 @@ fn not_alphabetic(text: &str) -> bool {
 /// Contains both letters and digits.
 fn has_letters_and_digits(text: &str) -> bool {
     has_digit(text) && text.bytes().any(|b| b.is_ascii_alphabetic())
+}
+
+/// Not a number of an account in hexadecimal digits, of 32 bits: `6c09efea`.
+fn not_short_hexadecimal(text: &str) -> bool {
+    text.len() != 8 || !text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'))
 }
 
 fn no_double_slash(text: &str) -> bool {

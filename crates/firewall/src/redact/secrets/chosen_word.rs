@@ -27,7 +27,7 @@ pub(crate) fn is_said_instead(word: &str) -> bool {
     let lower = lower.as_str();
     // English says what was done to a password, and what it is.
     let ends_as_remark =
-        lower.len() > 5 && ["ed", "able", "ible", "tion", "word", "ment"].iter().any(|end| lower.ends_with(end));
+        lower.len() > 5 && ["ed", "able", "ible", "tion", "word", "ment", "pass"].iter().any(|end| lower.ends_with(end));
     ends_as_remark
         || SAID_WORDS.contains(lower)
         || has_stem(lower)

@@ -165,6 +165,7 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
         }
         SecretKind::Secret | SecretKind::Chosen => {
             (is_token(text, &shape, value)
+                || is_scrambled_letters(text, value)
                 || is_chosen_secret(text, value, next)
                 || kind == SecretKind::Chosen && chosen_secret::is_made_up(text, value, next))
                 && !is_of_badge(bytes, value.range.start)
@@ -174,10 +175,24 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
             shape.len >= 16
                 && shape.looks_random()
                 && !is_uuid(raw)
+                && !vendor_id::is_object_of_twilio(raw)
                 && is_token(text, &shape, value)
                 && !(shape.is_hex && is_in_list_of_checksums(bytes, value.range.start))
         }
     }
+}
+
+/// True for `vWdsFceeujBkpCzM`: letters of both cases with few vowels among them, as no words have.
+fn is_scrambled_letters(text: &str, value: &AssignedValue) -> bool {
+    const LENGTHS: std::ops::RangeInclusive<usize> = 12..=64;
+    let count = |is: fn(&u8) -> bool| text.bytes().filter(|b| is(b)).count();
+    let vowels = count(|b| b"aeiouyAEIOUY".contains(b));
+    LENGTHS.contains(&text.len())
+        && !value.requires_token
+        && text.bytes().all(|b| b.is_ascii_alphabetic())
+        && count(u8::is_ascii_uppercase) >= 3
+        && count(u8::is_ascii_lowercase) >= 3
+        && vowels * 4 <= text.len()
 }
 
 /// True for `Kuckuck.uhr9` or `Zwie-back88` in quotes or at the end of a line: a secret that a person

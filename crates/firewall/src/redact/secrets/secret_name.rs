@@ -212,6 +212,11 @@ fn kind_by_last_word(rest: &[u8], word: &[u8], found: WordFlags) -> Option<Secre
         return None;
     }
     let (before, qualifier) = split_last_word(rest);
+    // What an application is known by: `PUSHER_APP_KEY`.
+    let is_of_pusher = before.len() >= 6 && before.get(..6).is_some_and(|head| head.eq_ignore_ascii_case(b"pusher"));
+    if found.of_word & KEY != 0 && is_of_pusher && qualifier.eq_ignore_ascii_case(b"app") {
+        return None;
+    }
     let is_alone = before.is_empty() && word.eq_ignore_ascii_case(b"key");
     if is_alone && is_in_list(qualifier, KEYS_OF_THINGS) {
         return None;
