@@ -419,12 +419,19 @@ impl LabelContext<'_> {
                 .iter()
                 .any(|start| label.starts_with(start));
         let is_in_list = self.line.trim_end().ends_with(',') && !between.has_words;
+        let is_after_owner =
+            lexicon::names_account(self.line) || lexicon::names_network(self.line);
+        // German writes nouns with capitals, so one behind a verb is no adjective.
+        let is_german_noun = ["passwort", "kennwort"].iter().any(|noun| label.contains(noun))
+            && self.text.get(value.start..).is_some_and(|text| text.starts_with(char::is_uppercase))
+            && between.ends_in_verb
+            && !between.has_sign;
         let is_linked = if between.has_sign {
             between.signs == 1 && between.words == 0
         } else if between.ends_in_verb {
             names_network || !is_english
         } else {
-            is_in_list && lexicon::names_account(self.line)
+            is_in_list && is_after_owner
         };
         let is_in_brackets = self.text.get(..value.start).is_some_and(|text| text.ends_with('('));
         let ends_clause = behind.is_empty() || behind.starts_with(['\n', '\r', ',', ';', '.']);
@@ -432,9 +439,9 @@ impl LabelContext<'_> {
             && ends_clause
             && !is_in_brackets
             && !between.has_remark
-            && (names_network || names_account)
+            && (names_network || names_account || is_german_noun)
         {
-            true => place::TOLD,
+            true => place::TOLD + i32::from(is_german_noun && !(names_account || names_network)),
             false => NEVER,
         }
     }
@@ -463,7 +470,8 @@ impl LabelContext<'_> {
             LabelKind::Pair => is_of_pair,
             LabelKind::Account => false,
         };
-        if !is_linked || !is_possible || value.is_empty() || between.has_remark {
+        let has_remark = between.has_remark && self.kind != LabelKind::Pair;
+        if !is_linked || !is_possible || value.is_empty() || has_remark {
             return None;
         }
         let rest = grammar::line_after(self.text, value.start, MAX_PHRASE_BYTES);

@@ -72,7 +72,7 @@ fn is_in_flow_mapping(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
         && before.get(open) == Some(&b'{')
         && fields.into_iter().any(is_account)
         && text.contains('-')
-        && text.split('-').all(|part| is_word(part) && !is_word_of_remarks(part))
+        && text.split('-').all(|part| is_word(part) && (part.len() < 4 || !is_word_of_remarks(part)))
 }
 
 /// True for `export BORG_PASSPHRASE='drei Möwen auf einem Poller'`.

@@ -14,7 +14,8 @@ use crate::redact::validators::{
 /// The most arguments that are read.
 const MAX_ARGUMENTS: usize = 5;
 /// Ends of names of calls that take a host, a database or the like before the user.
-const CONNECTING: [&str; 8] = [
+const CONNECTING: [&str; 9] = [
+    "pdo->__construct",
     "mysqli_connect", "mysql_connect", "sqlsrv_connect", "odbc_connect", "connect", "connection",
     "pdo", "mysqli",
 ];

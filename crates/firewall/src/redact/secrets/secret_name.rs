@@ -212,9 +212,7 @@ fn kind_by_last_word(rest: &[u8], word: &[u8], found: WordFlags) -> Option<Secre
         return None;
     }
     let (before, qualifier) = split_last_word(rest);
-    // What an application is known by: `PUSHER_APP_KEY`.
-    let is_of_pusher = before.len() >= 6 && before.get(..6).is_some_and(|head| head.eq_ignore_ascii_case(b"pusher"));
-    if found.of_word & KEY != 0 && is_of_pusher && qualifier.eq_ignore_ascii_case(b"app") {
+    if is_of_application(rest, word) {
         return None;
     }
     let is_alone = before.is_empty() && word.eq_ignore_ascii_case(b"key");
@@ -236,6 +234,16 @@ fn kind_by_last_word(rest: &[u8], word: &[u8], found: WordFlags) -> Option<Secre
         return None;
     };
     (!is_public(rest)).then_some(kind)
+}
+
+/// True for the name of a key by which a vendor knows an application, and which pages show:
+/// `PUSHER_APP_KEY`.
+fn is_of_application(rest: &[u8], word: &[u8]) -> bool {
+    let (before, qualifier) = split_last_word(rest);
+    let (_, vendor) = split_last_word(before);
+    word.eq_ignore_ascii_case(b"key")
+        && qualifier.eq_ignore_ascii_case(b"app")
+        && vendor.eq_ignore_ascii_case(b"pusher")
 }
 
 /// True if a word of the name marks its value as public.
@@ -261,7 +269,8 @@ pub(crate) fn is_public(mut name: &[u8]) -> bool {
 pub(super) fn is_published(name: &[u8]) -> bool {
     let (rest, word) = split_last_word(name);
     let is_key = word.eq_ignore_ascii_case(b"key");
-    word.eq_ignore_ascii_case(b"sitekey")
+    is_of_application(rest, word)
+        || word.eq_ignore_ascii_case(b"sitekey")
         || is_key && is_in_list(split_last_word(rest).1, &["site", "publishable", "public"])
 }
 

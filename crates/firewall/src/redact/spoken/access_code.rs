@@ -45,7 +45,7 @@ const THINGS: &[&str] = words![
     "сигналіз" "під'їзд" "хвіртк" "врата" "алармата"
     "πόρτα" "γκαράζ" "συναγερμ" "χρηματοκιβ" "λουκέτ" "θυρ"
     "uks" "värav" "seif" "durvis" "durų" "vārti" "spyn" "brava" "sef"
-    "pintu" "gerbang" "brankas" "cửa" "cổng" "két" "ドア" "玄関" "金庫" "ロッカー" "门" "門" "车库" "保险" "현관" "금고" "자물쇠" "باب" "خزنة" "דלת" "כספת"
+    "pintu" "gerbang" "brankas" "cửa" "cổng" "két" "ドア" "玄関" "金庫" "ロッカー" "门" "門" "车库" "保险" "현관" "창고" "대문" "출입문" "금고" "자물쇠" "باب" "خزنة" "דלת" "כספת"
 ];
 
 /// Words before a word for a code that say that it is no secret: `zip code`, `error code`.
@@ -63,7 +63,7 @@ const UNITS: &[&str] = words![
 ];
 
 /// Words directly before digits that say that they are typed.
-const TYPED: &[&str] = words!["enter" "dial" "press" "type" "use" "with" "then" "mit" "avec" "con" "med" "met" "number"];
+const TYPED: &[&str] = words!["enter" "dial" "press" "type" "use" "with" "then" "mit" "avec" "con" "med" "met" "number" "na" "com" "koodilla"];
 
 static THING_MATCHER: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(THINGS).ok());

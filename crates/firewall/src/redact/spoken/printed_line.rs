@@ -50,8 +50,10 @@ pub(super) fn of_known_command(text: &str, label: Range<usize>, end: usize) -> O
 /// What a command prints of whose words one names a secret: `$ consul kv get app/db/password`.
 pub(super) fn of_named_secret(text: &str, label: Range<usize>, end: usize) -> Option<Range<usize>> {
     let lead = grammar::line_before(text, label.end, MAX_COMMAND_BYTES);
-    let prompt = PROMPTS.iter().filter_map(|prompt| lead.find(prompt).map(|at| at + prompt.len()));
-    let prompt = prompt.min()?;
+    let prompts = PROMPTS.iter().filter_map(|prompt| lead.find(prompt).map(|at| at + prompt.len()));
+    // The command may be all of its line.
+    let is_bare = lead.len() == label.len() && label.len() > 8;
+    let prompt = prompts.min().or(is_bare.then_some(0))?;
     let rest = grammar::line_after(text, label.end, MAX_COMMAND_BYTES);
     let command = text.get(label.end - lead.len() + prompt..label.end + rest.len())?;
     // In front of the command there may be variables: `ETCDCTL_API=3 etcdctl get x`.

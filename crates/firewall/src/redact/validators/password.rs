@@ -327,10 +327,10 @@ mod tests {
             is_of_two_names,
             &[
                 "heather.Moor7", "anna.Kim12", "Kuckuck.uhr9", "Mar.alto_19", "Hrad.ba_15",
-                "Kiebitz.ei4", "Kiebitz.4471",
+                "Kiebitz.ei4", "Kiebitz.4471", "Kiebitz.44",
             ],
             &[
-                "kiebitz.4471", "Ab.4471", "Kiebitz.44", "hea.Moor7", "Hea.mo7", "heather.Mo7",
+                "kiebitz.4471", "Ab.4471", "Kiebitz.4", "hea.Moor7", "Hea.mo7", "heather.Mo7",
                 "heather.Moor", "heather.moor7", "heather.Token2", "heather.Pwd1", "heather",
                 "Heather.a_moor7",
             ],
