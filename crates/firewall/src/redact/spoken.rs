@@ -40,6 +40,7 @@ const GRADERS: &[(&str, Grader)] = &[
         decide(text, label.start..label.start + name, end, LabelKind::Account)
     }),
     ("access_code", access_code::find),
+    ("opening_digits", access_code::behind_verb),
     ("credential_call", credential_in_call),
     ("printed_secret", printed_line::of_known_command),
     ("printed_named_secret", printed_line::of_named_secret),
@@ -399,15 +400,16 @@ impl LabelContext<'_> {
             + if_true(matches!(next, '\n' | '\r' | ',' | ';' | '.' | ')'), place::ENDS_CLAUSE)
             + if_true(has_account, place::ACCOUNT)
             + if_true(self.kind == LabelKind::Short, place::SHORT_LABEL)
-            + if grade == form::WORD { self.points_of_word(value, between) } else { 0 }
+            + if grade == form::WORD { self.points_of_word(value, quoted, between) } else { 0 }
             + place::DEMAND * between.demands
     }
 
     /// The points of the place of a word, far below zero where no password is told but spoken of: only
     /// directly behind one sign, behind a verb, or behind an account in the same list, at the end of a clause,
     /// and with an account or a network nearby.
-    fn points_of_word(&self, value: &Range<usize>, between: &LabelLink) -> i32 {
+    fn points_of_word(&self, value: &Range<usize>, quoted: bool, between: &LabelLink) -> i32 {
         const NEVER: i32 = -100;
+        let text = self.text.get(value.clone()).unwrap_or_default();
         let behind = grammar::part_of(self.text, value.end, MAX_BEHIND);
         let names_network = self.is_network
             || between.names_network
@@ -426,15 +428,21 @@ impl LabelContext<'_> {
             && self.text.get(value.start..).is_some_and(|text| text.starts_with(char::is_uppercase))
             && between.ends_in_verb
             && !between.has_sign;
+        let next = self.text.get(self.label.end..).unwrap_or_default().trim_start();
         let is_linked = if between.has_sign {
-            between.signs == 1 && between.words == 0
+            // What follows `=` is read elsewhere.
+            between.signs == 1 && between.words == 0 && !next.starts_with('=')
         } else if between.ends_in_verb {
             names_network || !is_english
         } else {
-            is_in_list && is_after_owner
+            (is_in_list && !grammar::is_participle(text)
+                || quoted && !between.has_words)
+                && is_after_owner
         };
         let is_in_brackets = self.text.get(..value.start).is_some_and(|text| text.ends_with('('));
-        let ends_clause = behind.is_empty() || behind.starts_with(['\n', '\r', ',', ';', '.']);
+        let behind_quote = behind.trim_start_matches(['"', '\'', '»', '”', '“', '`']);
+        let ends_clause =
+            behind_quote.is_empty() || behind_quote.starts_with(['\n', '\r', ',', ';', '.']);
         match is_linked
             && ends_clause
             && !is_in_brackets

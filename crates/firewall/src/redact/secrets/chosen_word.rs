@@ -19,15 +19,21 @@ const MAX_PHRASE_WORDS: usize = 6;
 /// Signs between the words of a password.
 const JOINTS: [char; 8] = ['.', '-', '_', '/', '&', '+', '\'', '!'];
 
+/// Endings of remarks.
+const ENGLISH_ENDINGS: [&str; 7] = ["ed", "able", "ible", "tion", "word", "ment", "pass"];
+const GERMAN_ENDINGS: [&str; 8] =
+    ["sache", "pflicht", "schutz", "richtlinie", "änderung", "eingabe", "feld", "wechsel"];
+
 static SAID_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| WORDS.iter().copied().collect());
 
 /// True for a word that is written instead of a password: `required`, `geändert`, `see`, `string`.
 pub(crate) fn is_said_instead(word: &str) -> bool {
     let lower = word.to_lowercase();
     let lower = lower.as_str();
-    // English says what was done to a password, and what it is.
-    let ends_as_remark =
-        lower.len() > 5 && ["ed", "able", "ible", "tion", "word", "ment", "pass"].iter().any(|end| lower.ends_with(end));
+    // English says what was done to a password, and German what belongs to one, in endings.
+    let ends = |list: &[&str]| list.iter().any(|end| lower.ends_with(end));
+    let ends_as_remark = lower.len() > 5 && lower.is_ascii() && ends(&ENGLISH_ENDINGS)
+        || lower.len() > 7 && ends(&GERMAN_ENDINGS);
     ends_as_remark
         || SAID_WORDS.contains(lower)
         || has_stem(lower)

@@ -313,6 +313,13 @@ pub(super) fn is_of_words(text: &str) -> bool {
         && parts().all(|part| !part.is_empty() && part.chars().all(char::is_alphabetic))
 }
 
+/// True for the form of a Romance participle, which says what became of a password: `bloqueada`.
+pub(super) fn is_participle(text: &str) -> bool {
+    const ENDINGS: [&str; 12] =
+        ["ada", "ado", "ida", "ido", "ata", "ato", "ita", "ito", "uta", "uto", "ée", "é"];
+    ENDINGS.iter().any(|end| text.ends_with(end))
+}
+
 /// True for what people write beside a word for a password, and what is none: a user and a machine,
 /// classes of characters, a numbered product, a reference.
 pub(super) fn is_no_value(text: &str) -> bool {
