@@ -25,6 +25,7 @@ const RULE_FILES: &[&str] = &[
     include_str!("../../assets/rules/places.toml"),
     include_str!("../../assets/rules/shown.toml"),
     include_str!("../../assets/rules/spoken.toml"),
+    include_str!("../../assets/rules/spoken_2.toml"),
     include_str!("../../assets/rules/vcs.toml"),
     include_str!("../../assets/rules/vendors_a_c.toml"),
     include_str!("../../assets/rules/vendors_d_g.toml"),

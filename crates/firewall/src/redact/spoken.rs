@@ -15,7 +15,8 @@ mod tests;
 use std::ops::Range;
 
 use super::secrets::{
-    credential_in_call, is_chosen_phrase, is_chosen_word, is_ciphertext, is_random_token, is_said_instead,
+    credential_in_call, is_chosen_phrase, is_chosen_word, is_ciphertext, is_random_token,
+    is_said_instead,
 };
 use super::validators::{
     is_joined_words, looks_like_password, made_password, not_an_identifier, not_placeholder,
@@ -220,9 +221,7 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
                     return Some(phrase);
                 }
                 let grade = grade(text, &value, &between, is_network, kind);
-                if grade > 0
-                    && grade + context.points(&value, grade, quoted, &between) >= NEEDED
-                {
+                if grade > 0 && grade + context.points(&value, grade, quoted, &between) >= NEEDED {
                     return Some(value);
                 }
                 let run = text.get(at..run_end)?;
@@ -254,10 +253,12 @@ fn apposition(text: &str, comma: usize, end: usize) -> Option<Range<usize>> {
     let Word::Blank(start) = grammar::word_at(text, comma + 1)? else { return None };
     let Word::Other { value, run_end, .. } = grammar::word_at(text, start)? else { return None };
     let word = text.get(value.clone())?;
-    let is_between = text.get(value.end..run_end).is_some_and(|signs| signs.starts_with([',', '.', ';']));
+    let is_between =
+        text.get(value.end..run_end).is_some_and(|signs| signs.starts_with([',', '.', ';']));
     let is_marked = word.contains(|c: char| c.is_ascii_digit())
         && word.contains(|c: char| c.is_uppercase() || "-_!#$%&*+@".contains(c));
-    let is_value = is_between && is_marked && !grammar::is_no_value(word) && looks_like_password(word);
+    let is_value =
+        is_between && is_marked && !grammar::is_no_value(word) && looks_like_password(word);
     (is_value && value.end <= end).then_some(value)
 }
 
@@ -298,7 +299,8 @@ fn grade(
             && is_near
             && is_chosen_word(value_text)
         {
-            let has_joint = value_text.contains(['.', '&', '+']) && value_text.chars().any(char::is_uppercase);
+            let has_joint =
+                value_text.contains(['.', '&', '+']) && value_text.chars().any(char::is_uppercase);
             return if has_joint { form::WORDS } else { form::WORD };
         }
         let may_be_words = between.is_pair || between.is_answer || is_network && between.has_sign;
@@ -421,11 +423,13 @@ impl LabelContext<'_> {
                 .iter()
                 .any(|start| label.starts_with(start));
         let is_in_list = self.line.trim_end().ends_with(',') && !between.has_words;
-        let is_after_owner =
-            lexicon::names_account(self.line) || lexicon::names_network(self.line);
+        let is_after_owner = lexicon::names_account(self.line) || lexicon::names_network(self.line);
         // German writes nouns with capitals, so one behind a verb is no adjective.
         let is_german_noun = ["passwort", "kennwort"].iter().any(|noun| label.contains(noun))
-            && self.text.get(value.start..).is_some_and(|text| text.starts_with(char::is_uppercase))
+            && self
+                .text
+                .get(value.start..)
+                .is_some_and(|text| text.starts_with(char::is_uppercase))
             && between.ends_in_verb
             && !between.has_sign;
         let next = self.text.get(self.label.end..).unwrap_or_default().trim_start();
@@ -435,8 +439,7 @@ impl LabelContext<'_> {
         } else if between.ends_in_verb {
             names_network || !is_english
         } else {
-            (is_in_list && !grammar::is_participle(text)
-                || quoted && !between.has_words)
+            (is_in_list && !grammar::is_participle(text) || quoted && !between.has_words)
                 && is_after_owner
         };
         let is_in_brackets = self.text.get(..value.start).is_some_and(|text| text.ends_with('('));
@@ -473,8 +476,12 @@ impl LabelContext<'_> {
             && between.is_pair
             && between.has_sign
             && lexicon::names_network(self.text.get(self.label.clone())?);
+        // A passphrase has words, which quotation marks set off.
+        let label = self.text.get(self.label.clone())?.to_lowercase();
+        let is_quoted = self.text.get(..value.start)?.ends_with(['"', '“', '„', '«', '`'])
+            && label.contains("passphrase");
         let is_possible = match self.kind {
-            LabelKind::Password | LabelKind::Short | LabelKind::Key => is_of_network,
+            LabelKind::Password | LabelKind::Short | LabelKind::Key => is_of_network || is_quoted,
             LabelKind::Pair => is_of_pair,
             LabelKind::Account => false,
         };

@@ -187,9 +187,7 @@ fn de_passport(text: &[u8]) -> bool {
 
 /// True for letters and digits in turn, as no word with a number has them.
 fn is_mixed(text: &[u8]) -> bool {
-    let turns = |pair: &[u8]| {
-        matches!(pair, [a, b] if a.is_ascii_digit() != b.is_ascii_digit())
-    };
+    let turns = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_digit() != b.is_ascii_digit());
     text.windows(2).filter(|pair| turns(pair)).count() >= 4
 }
 

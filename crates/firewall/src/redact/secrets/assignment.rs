@@ -298,7 +298,7 @@ fn command_line_flag(bytes: &[u8], at: usize) -> Option<Assignment> {
     }
     let start = at + 1 + usize::from(byte_at(bytes, at + 1) == b'-');
     let run = slice(bytes, start..(start + 32).min(bytes.len()));
-    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_-".contains(b);
+    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_-.".contains(b);
     let len = run.iter().take_while(named).count();
     let end = start + len;
     if len < 2 || !b" \t".contains(&byte_at(bytes, end)) {

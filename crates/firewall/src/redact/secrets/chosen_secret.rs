@@ -35,7 +35,7 @@ pub(super) fn is_made_up(text: &str, value: &AssignedValue, next: u8) -> bool {
 fn is_phrase(text: &str, value: &AssignedValue, next: u8) -> bool {
     let ends = value.quoted || matches!(next, 0 | b'\r' | b'\n');
     let parts = || text.split(['-', '_', '.']);
-    let is_word = |part: &&str| part.len() >= 2 && part.bytes().all(|b| b.is_ascii_lowercase());
+    let is_word = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase());
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let count = parts().filter(is_word).count();
     let numbers = parts().filter(|part| is_number(part)).count();
@@ -51,7 +51,9 @@ fn is_phrase(text: &str, value: &AssignedValue, next: u8) -> bool {
 /// a variable of a shell.
 pub(super) fn is_password_of_words(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
     let is_joined = value.fills_line && !value.quoted && is_joined_words(text);
-    is_joined || is_in_flow_mapping(bytes, value, text) || is_sentence_of_variable(bytes, value, text)
+    is_joined
+        || is_in_flow_mapping(bytes, value, text)
+        || is_sentence_of_variable(bytes, value, text)
 }
 
 /// True for two small words or more with hyphens in `{user: ann, password: apfel-kern}`. In program text
@@ -72,7 +74,9 @@ fn is_in_flow_mapping(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
         && before.get(open) == Some(&b'{')
         && fields.into_iter().any(is_account)
         && text.contains('-')
-        && text.split('-').all(|part| is_word(part) && (part.len() < 4 || !is_word_of_remarks(part)))
+        && text
+            .split('-')
+            .all(|part| is_word(part) && (part.len() < 4 || !is_word_of_remarks(part)))
 }
 
 /// True for `export BORG_PASSPHRASE='drei Möwen auf einem Poller'`.

@@ -21,8 +21,8 @@ const JOINTS: [char; 8] = ['.', '-', '_', '/', '&', '+', '\'', '!'];
 
 /// Endings of remarks.
 const ENGLISH_ENDINGS: [&str; 7] = ["ed", "able", "ible", "tion", "word", "ment", "pass"];
-const GERMAN_ENDINGS: [&str; 8] =
-    ["sache", "pflicht", "schutz", "richtlinie", "änderung", "eingabe", "feld", "wechsel"];
+const GERMAN_ENDINGS: [&str; 7] =
+    ["sache", "pflicht", "schutz", "richtlinie", "änderung", "eingabe", "wechsel"];
 
 static SAID_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| WORDS.iter().copied().collect());
 
@@ -52,7 +52,8 @@ fn has_stem(word: &str) -> bool {
 pub(crate) fn is_chosen_word(text: &str) -> bool {
     let parts = || text.split(JOINTS).filter(|part| !part.is_empty());
     let is_letters = |part: &str| part.chars().all(char::is_alphabetic);
-    let has_small = text.chars().any(|c| c.is_lowercase() || !c.is_uppercase() && c.is_alphabetic());
+    let has_small =
+        text.chars().any(|c| c.is_lowercase() || !c.is_uppercase() && c.is_alphabetic());
     text.len() <= MAX_BYTES
         && text.chars().count() >= MIN_CHARS
         && text.starts_with(char::is_alphabetic)
@@ -69,7 +70,8 @@ pub(crate) fn is_chosen_word(text: &str) -> bool {
 /// letters: `newPass`, `form.field`.
 pub(crate) fn is_word_of_nobody_else(text: &str) -> bool {
     let mut before = ' ';
-    let has_hump = text.chars().any(|c| std::mem::replace(&mut before, c).is_lowercase() && c.is_uppercase());
+    let has_hump =
+        text.chars().any(|c| std::mem::replace(&mut before, c).is_lowercase() && c.is_uppercase());
     let is_plain = text.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'.' | b'_'));
     let is_name = has_hump || is_plain && text.contains(['.', '_']);
     !is_name && is_chosen_word(text)
@@ -95,9 +97,10 @@ pub(crate) fn is_chosen_phrase(text: &str) -> bool {
 /// True for prepositions and articles.
 fn begins_remark(word: &str) -> bool {
     const LEADS: [&str; 44] = [
-        "the", "this", "that", "our", "your", "his", "her", "its", "for", "from", "with", "not", "too", "very", "now",
-        "und", "der", "die", "das", "den", "dem", "auf", "bei", "mit", "vom", "für", "aus", "sur", "dans", "chez",
-        "les", "des", "une", "par", "para", "por", "con", "los", "las", "del", "nella", "het", "een", "voor",
+        "the", "this", "that", "our", "your", "his", "her", "its", "for", "from", "with", "not",
+        "too", "very", "now", "und", "der", "die", "das", "den", "dem", "auf", "bei", "mit", "vom",
+        "für", "aus", "sur", "dans", "chez", "les", "des", "une", "par", "para", "por", "con",
+        "los", "las", "del", "nella", "het", "een", "voor",
     ];
     let lower = word.to_lowercase();
     LEADS.contains(&lower.as_str())
@@ -119,17 +122,19 @@ mod tests {
     #[test]
     fn a_word_that_somebody_chose_is_not_said_of_passwords() {
         for word in [
-            "nelkenöl", "Ordner.Leitz", "Rhabarberkuchen", "seepferdchen", "Żubrówka", "kiluvõileib", "земляника",
-            "Mămăligă.Brânză", "nasi.goreng.pagi", "boule.de.neige", "knedlíkyzelí", "redeNaVaranda", "Enzian&Salbei",
+            "nelkenöl", "Ordner.Leitz", "Rhabarberkuchen", "seepferdchen", "Żubrówka",
+            "kiluvõileib", "земляника", "Mămăligă.Brânză", "nasi.goreng.pagi", "boule.de.neige",
+            "knedlíkyzelí", "redeNaVaranda", "Enzian&Salbei",
         ] {
             assert!(is_chosen_word(word), "{word}");
         }
         for word in [
-            "required", "erforderlich", "obligatoire", "obligatoria", "obrigatória", "verplicht", "wymagane", "povinné",
-            "kötelező", "påkrævet", "pakollinen", "obligatorie", "zorunlu", "обязательно", "wajib", "unchanged",
-            "abgelaufen", "expiré", "caducada", "scaduta", "verlopen", "udløbet", "vanhentunut", "string", "varchar",
-            "userPassword", "Passwort", "Kennwort", "Wachtwoord", "Contraseña", "lösenord", "hidden", "VALUE", "test",
-            "abcd", "bestätigen", "Zurücksetzen", "settings.json", "see-vault",
+            "required", "erforderlich", "obligatoire", "obligatoria", "obrigatória", "verplicht",
+            "wymagane", "povinné", "kötelező", "påkrævet", "pakollinen", "obligatorie", "zorunlu",
+            "обязательно", "wajib", "unchanged", "abgelaufen", "expiré", "caducada", "scaduta",
+            "verlopen", "udløbet", "vanhentunut", "string", "varchar", "userPassword", "Passwort",
+            "Kennwort", "Wachtwoord", "Contraseña", "lösenord", "hidden", "VALUE", "test", "abcd",
+            "bestätigen", "Zurücksetzen", "settings.json", "see-vault",
         ] {
             assert!(!is_chosen_word(word), "{word}");
         }
@@ -151,12 +156,21 @@ mod tests {
 
     #[test]
     fn a_phrase_has_words_that_somebody_chose() {
-        for phrase in ["nine purple herons", "tarte aux pommes", "brunost på fjellet", "otters by the weir"] {
+        for phrase in
+            ["nine purple herons", "tarte aux pommes", "brunost på fjellet", "otters by the weir"]
+        {
             assert!(is_chosen_phrase(phrase), "{phrase}");
         }
         for phrase in [
-            "on the fridge", "the same as last year", "printed on the router", "different in each room", "sur la box",
-            "auf der Rückseite des Routers", "hetzelfde als vorig jaar", "herons", "nine 2 herons",
+            "on the fridge",
+            "the same as last year",
+            "printed on the router",
+            "different in each room",
+            "sur la box",
+            "auf der Rückseite des Routers",
+            "hetzelfde als vorig jaar",
+            "herons",
+            "nine 2 herons",
         ] {
             assert!(!is_chosen_phrase(phrase), "{phrase}");
         }

@@ -184,7 +184,8 @@ fn named_of<'t>(bytes: &'t [u8], near: &KeywordContext) -> &'t [u8] {
 fn is_of_known_application(bytes: &[u8], token: usize) -> bool {
     const MAX_DISTANCE: usize = 40;
     let before = slice(bytes, token.saturating_sub(MAX_DISTANCE)..token).to_ascii_lowercase();
-    let is_key = [&b" key "[..], b" key: ", b" key=", b"=key="].iter().any(|key| before.ends_with(key));
+    let is_key =
+        [&b" key "[..], b" key: ", b" key=", b"=key="].iter().any(|key| before.ends_with(key));
     let names = |vendor: &[u8]| memchr::memmem::find(&before, vendor).is_some();
     is_key && (names(b"trello") || names(b"pusher")) || before.ends_with(b"-accessor ")
 }
@@ -200,7 +201,8 @@ fn matching_rule(
     if near.is_refused
         || is_of_known_application(bytes, token)
         || near.in_name && secret_name::is_published(named_of(bytes, near))
-        || secret_name::is_name_of_type(bytes, near.name.start) {
+        || secret_name::is_name_of_type(bytes, near.name.start)
+    {
         return None;
     }
     let common = uuid || shape.is_hex && matches!(shape.len, 40 | 64 | 128);

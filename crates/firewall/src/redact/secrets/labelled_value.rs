@@ -142,7 +142,10 @@ pub(super) fn in_next_cell(bytes: &[u8], at: usize) -> Option<AssignedValue> {
     // A name of JSON is no cell: `{"selector":"input#password","text":…`.
     let is_json = label.contains(&b'{') || label.windows(2).any(|two| two == b"\":");
     let is_pass = is_setting && secret_name::secret_kind(label) == Some(SecretKind::Pass);
-    if is_json || label.contains(&separator) || !(is_pass || secret_name::is_password_heading(label)) {
+    if is_json
+        || label.contains(&separator)
+        || !(is_pass || secret_name::is_password_heading(label))
+    {
         return None;
     }
     let run = slice(bytes, at + 1..(at + 1 + MAX_VALUE_BYTES).min(bytes.len()));

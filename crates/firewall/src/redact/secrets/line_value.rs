@@ -53,7 +53,8 @@ pub(super) fn follows_words(bytes: &[u8], name: usize) -> bool {
 /// True for a field of a line of a log, beside other fields: `user=ann pass=a&b rc=0`.
 pub(super) fn is_beside_fields(bytes: &[u8], name: usize, value: &AssignedValue) -> bool {
     const MAX_FIELD_BYTES: usize = 48;
-    let is_field = |word: &[u8]| word.contains(&b'=') && !word.iter().any(|b| b"?&/\"'".contains(b));
+    let is_field =
+        |word: &[u8]| word.contains(&b'=') && !word.iter().any(|b| b"?&/\"'".contains(b));
     let before = slice(bytes, name.saturating_sub(MAX_FIELD_BYTES)..name);
     let Some(before) = before.strip_suffix(b" ") else { return false };
     let end = value.range.end;

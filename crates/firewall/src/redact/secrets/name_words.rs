@@ -44,7 +44,7 @@ pub(super) const KEY_QUALIFIERS: &[&str] = words![
     "application" "subscription" "shared" "account" "deploy" "session" "client" "server"
     "consumer" "user" "write" "admin" "service" "security" "authentication" "storage" "functions"
     "integration" "rest" "live" "prod" "production" "sandbox" "test" "jwt" "hmac" "aes" "cipher" "crypto" "webhook"
-    "cookie" "sign" "wallet" "bot" "fernet" "map" "maps" "routing" "ingest" "ingestion" "activation" "weather" "geocoding"
+    "cookie" "sign" "wallet" "bot" "fernet" "map" "maps" "routing" "ingest" "ingestion" "activation" "weather" "geocoding" "local"
 ];
 
 /// Words before `key` that say what a key encrypts or signs, which people make up as they do a secret.

@@ -215,12 +215,7 @@ fn secret_heading(bytes: &[u8], at: usize, separator: u8) -> Option<(Range<usize
 }
 
 /// The cell of a line, without blanks and quotation marks.
-fn cell_of(
-    bytes: &[u8],
-    line: Range<usize>,
-    separator: u8,
-    column: usize,
-) -> Option<Range<usize>> {
+fn cell_of(bytes: &[u8], line: Range<usize>, separator: u8, column: usize) -> Option<Range<usize>> {
     let mut start = line.start;
     let mut cells = slice(bytes, line).split(|byte| *byte == separator);
     for _ in 0..column {

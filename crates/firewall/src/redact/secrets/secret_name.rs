@@ -13,9 +13,10 @@ use crate::redact::word_ending_trie::WordFlags;
 
 /// Headings of columns of accounts.
 const ACCOUNT_HEADINGS: &[&str] = &[
-    "user", "username", "user name", "login", "account", "benutzer", "benutzername", "konto", "usuario", "utilisateur",
-    "identifiant", "utente", "gebruiker", "bruger", "brukernavn", "bruker", "anvandare", "uzivatel", "uzytkownik",
-    "felhasznalo", "utilizator", "kasutaja", "pengguna", "kullanici", "e-mail", "email", "mail",
+    "user", "username", "user name", "login", "account", "benutzer", "benutzername", "konto",
+    "usuario", "utilisateur", "identifiant", "utente", "gebruiker", "bruger", "brukernavn",
+    "bruker", "anvandare", "uzivatel", "uzytkownik", "felhasznalo", "utilizator", "kasutaja",
+    "pengguna", "kullanici", "e-mail", "email", "mail",
 ];
 
 /// The kind of secret that a name announces.
@@ -175,7 +176,8 @@ fn kind_before_purpose(rest: &[u8]) -> Option<SecretKind> {
         return None;
     }
     let (rest, word) = split_last_word(before);
-    kind_by_last_word(rest, word, NAME_WORDS.lookup(word)).filter(|kind| *kind == SecretKind::Secret)
+    kind_by_last_word(rest, word, NAME_WORDS.lookup(word))
+        .filter(|kind| *kind == SecretKind::Secret)
 }
 
 /// The kind that a name announces without its last word, which says which of several it is:

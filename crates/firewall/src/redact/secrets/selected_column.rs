@@ -22,7 +22,8 @@ pub(crate) fn selected_cells(
     found: &mut dyn FnMut(Range<usize>),
 ) {
     let bytes = text.as_bytes();
-    let is_copy = slice(bytes, label.clone()).first().is_some_and(|b| b.eq_ignore_ascii_case(&b'c'));
+    let is_copy =
+        slice(bytes, label.clone()).first().is_some_and(|b| b.eq_ignore_ascii_case(&b'c'));
     let Some((list, separator)) = columns_of(bytes, label.end, is_copy) else { return };
     let columns = slice(bytes, list.clone()).split(|b| *b == b',');
     let kinds: Vec<Option<SecretKind>> = columns.map(kind_of_column).collect();
@@ -67,7 +68,8 @@ fn columns_of(bytes: &[u8], from: usize, is_copy: bool) -> Option<(Range<usize>,
     if is_copy {
         let open = memchr::memchr(b'(', line)? + 1;
         let close = open + memchr::memchr(b')', slice(line, open..line.len()))?;
-        let is_input = memchr::memmem::find(slice(&lower, close..lower.len()), b" from stdin").is_some();
+        let is_input =
+            memchr::memmem::find(slice(&lower, close..lower.len()), b" from stdin").is_some();
         return is_input.then_some((from + open..from + close, b'\t'));
     }
     let end = memchr::memmem::find(&lower, b" from ")?;
@@ -117,7 +119,10 @@ mod tests {
     #[test]
     fn a_cell_is_a_secret_by_the_place_of_its_column() {
         for (text, values) in [
-            ("select id, token from s'\n7|q8Vn2LmZ7rKd0XbL\n8|zPq9xt7Yq2mN8rKd", &["q8Vn2LmZ7rKd0XbL", "zPq9xt7Yq2mN8rKd"][..]),
+            (
+                "select id, token from s'\n7|q8Vn2LmZ7rKd0XbL\n8|zPq9xt7Yq2mN8rKd",
+                &["q8Vn2LmZ7rKd0XbL", "zPq9xt7Yq2mN8rKd"][..],
+            ),
             ("SELECT u.name, u.password FROM u\n ann | zapfhahn\n", &["zapfhahn"]),
             ("COPY t (id, secret) FROM stdin;\n1\tq8Vn2LmZ7rKd0XbL\n\\.\n", &["q8Vn2LmZ7rKd0XbL"]),
             ("select id, token_count from s\n7|441", &[]),

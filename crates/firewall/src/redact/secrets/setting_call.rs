@@ -13,10 +13,10 @@ const MAX_CALL_BYTES: usize = 64;
 const MAX_NAME_BYTES: usize = 48;
 
 /// Beginnings of names of calls that set a value.
-const SETTING: &[&str] = words!["set" "put" "add" "store" "save" "write" "define" "property" "prop"];
+const SETTING: &[&str] =
+    words!["set" "put" "add" "store" "save" "write" "define" "property" "prop"];
 /// Parts of what such a call belongs to, if the name of the value says little.
-const OF_SETTINGS: &[&str] =
-    words!["config" "conf" "setting" "pref" "prop" "env" "option" "param" "store" "vault" "keychain" "defaults" "registry"];
+const OF_SETTINGS: &[&str] = words!["config" "conf" "setting" "pref" "prop" "env" "option" "param" "store" "vault" "keychain" "defaults" "registry"];
 /// Parts of names of calls that set a text which a page shows, or a type.
 const OF_TEXTS: &[&str] = words![
     "attr" "label" "text" "title" "type" "hint" "error" "message" "placeholder" "name" "class" "style" "field" "rule"
@@ -44,12 +44,20 @@ pub(super) fn value_at(bytes: &[u8], comma: usize) -> Option<Range<usize>> {
     let call = slice(bytes, bracket.saturating_sub(MAX_CALL_BYTES)..bracket).strip_suffix(b"(")?;
     let is_chain = |b: &&u8| b.is_ascii_alphanumeric() || b"_.$>-:".contains(b);
     let len = call.iter().rev().take_while(is_chain).count();
-    let chain = std::str::from_utf8(slice(call, call.len() - len..call.len())).ok()?.to_ascii_lowercase();
+    let chain =
+        std::str::from_utf8(slice(call, call.len() - len..call.len())).ok()?.to_ascii_lowercase();
     let (owner, method) = chain.rsplit_once(['.', '>', ':']).unwrap_or(("", &chain));
     let is_any = |list: &[&str], text: &str| list.iter().any(|part| text.contains(part));
     let sets = SETTING.iter().any(|start| method.starts_with(start));
-    let is_of_settings = is_any(OF_SETTINGS, &chain) || last.len() < name.len() || name.contains(&b'.') || name.contains(&b'_');
-    if !sets || !is_of_settings || is_any(OF_TEXTS, method) || is_any(&["i18n", "lang", "locale", "translat", "error", "label"], owner) {
+    let is_of_settings = is_any(OF_SETTINGS, &chain)
+        || last.len() < name.len()
+        || name.contains(&b'.')
+        || name.contains(&b'_');
+    if !sets
+        || !is_of_settings
+        || is_any(OF_TEXTS, method)
+        || is_any(&["i18n", "lang", "locale", "translat", "error", "label"], owner)
+    {
         return None;
     }
     let value = assigned_value::value_after(bytes, comma + 1, b',')?;

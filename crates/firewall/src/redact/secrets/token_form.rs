@@ -32,7 +32,8 @@ fn is_behind_sid(bytes: &[u8], start: usize) -> bool {
     let is_sign = |b: &&u8| !b.is_ascii_alphanumeric();
     let gap = before.iter().rev().take_while(is_sign).count();
     let name = slice(before, 0..before.len() - gap);
-    name.len() >= 3 && name.get(name.len() - 3..).is_some_and(|end| end.eq_ignore_ascii_case(b"sid"))
+    name.len() >= 3
+        && name.get(name.len() - 3..).is_some_and(|end| end.eq_ignore_ascii_case(b"sid"))
 }
 
 /// A Twilio key: `SK` and 32 hexadecimal digits. Those with other letters are accounts and messages.

@@ -21,7 +21,8 @@ impl WordCells {
         if is_chosen_word(text) {
             // The name of the account, or a state that several columns have, is no password.
             let others = slice(bytes, line).split(|byte| b",;|\t\n".contains(byte));
-            let is_elsewhere = others.map(<[u8]>::trim_ascii).filter(|other| *other == text.as_bytes());
+            let is_elsewhere =
+                others.map(<[u8]>::trim_ascii).filter(|other| *other == text.as_bytes());
             if is_elsewhere.count() < 2 {
                 self.cells.push(cell);
             }

@@ -20,7 +20,8 @@ const ACCOUNTS: &[&str] = words![
     "utente" "gebruiker" "konto" "uid" "bruger" "bruker" "uzytkownik" "uživatel" "user name" "логин" "пользователь"
     "kasutaja" "pengguna" "utilizator"
 ];
-const SERVERS: &[&str] = words!["host" "hostname" "server" "url" "port" "database" "dbname" "db" "ssid" "email"];
+const SERVERS: &[&str] =
+    words!["host" "hostname" "server" "url" "port" "database" "dbname" "db" "ssid" "email"];
 
 /// Words of names whose values are texts that a page shows.
 const NAMES_OF_TEXTS: &[&str] = words![
@@ -45,7 +46,23 @@ pub(super) fn is_word_in_settings(bytes: &[u8], value: &AssignedValue, text: &st
     }
     is_variable(bytes, name_text, sign, value)
         || value.fills_line && !value.quoted && is_name_with_points(name_text, text)
-        || value.fills_line && is_word_of_nobody_else(text) && has_account_beside(bytes, value, text)
+        || value.fills_line
+            && is_word_of_nobody_else(text)
+            && has_account_beside(bytes, value, text)
+}
+
+/// True for a word behind a variable of an environment: `SESSION_SECRET=wolkenkratzer`.
+pub(super) fn is_word_of_variable(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
+    let name = name_of(bytes, value);
+    let name_text = name.as_ref().and_then(|(sign, name)| {
+        Some((*sign, std::str::from_utf8(slice(bytes, name.clone())).ok()?))
+    });
+    name_text.is_some_and(|(sign, name)| {
+        is_chosen_word(text)
+            && ends_its_assignment(bytes, value)
+            && !name.to_lowercase().contains(&text.to_lowercase())
+            && is_variable(bytes, name, sign, value)
+    })
 }
 
 /// True where nothing else follows but a remark, or another variable.
@@ -75,7 +92,8 @@ fn name_of(bytes: &[u8], value: &AssignedValue) -> Option<(usize, std::ops::Rang
 fn is_variable(bytes: &[u8], name: &str, sign: usize, value: &AssignedValue) -> bool {
     let is_capital = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
     let is_bare = byte_at(bytes, sign.wrapping_sub(1)).is_ascii_alphanumeric();
-    let is_written = if value.separator == b'=' { value.is_adjacent } else { value.fills_line || value.quoted };
+    let is_written =
+        if value.separator == b'=' { value.is_adjacent } else { value.fills_line || value.quoted };
     is_written && is_bare && name.contains('_') && name.bytes().all(is_capital)
 }
 

@@ -104,7 +104,8 @@ pub(super) fn find(text: &str, label: Range<usize>, _end: usize) -> Option<Range
 /// number of things: `opens with 4471 rooms`.
 pub(super) fn behind_verb(text: &str, label: Range<usize>, end: usize) -> Option<Range<usize>> {
     const PARTICLES: [&str; 16] = [
-        "auf", "aus", "ab", "an", "and", "und", "et", "y", "e", "en", "i", "och", "og", "or", "for", "to",
+        "auf", "aus", "ab", "an", "and", "und", "et", "y", "e", "en", "i", "och", "og", "or",
+        "for", "to",
     ];
     let found = find(text, label, end)?;
     let behind = grammar::line_after(text, found.end, BYTES_BEHIND);

@@ -262,7 +262,9 @@ pub(super) fn line_end_after_question(text: &str, question: usize, end: usize) -
 /// Where the answer begins to a question on the same line: `the password? – klar: x`.
 pub(super) fn answer_behind_dash(text: &str, question: usize) -> Option<usize> {
     let rest = text.get(question..)?;
-    let dash = [" – ", " — "].into_iter().find(|dash| rest.starts_with(dash))?;
+    let dash = [" – ", " — ", " A: ", " R: ", " -> ", " → "]
+        .into_iter()
+        .find(|dash| rest.starts_with(dash))?;
     text.get(..question)?.ends_with('?').then_some(question + dash.len())
 }
 

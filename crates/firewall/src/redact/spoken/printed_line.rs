@@ -30,7 +30,8 @@ const OTHER_PROGRAMS: &[&str] = words![
     "set" "read"
 ];
 /// Programs that keep nothing but secrets.
-const STORES: &[&str] = words!["pass" "gopass" "op" "lpass" "bw" "keepassxc-cli" "secret-tool" "security" "rbw"];
+const STORES: &[&str] =
+    words!["pass" "gopass" "op" "lpass" "bw" "keepassxc-cli" "secret-tool" "security" "rbw"];
 /// Beginnings of words of a line that says what went wrong.
 const FAILURES: &[&str] = words![
     "error" "fatal" "usage" "warning" "failed" "denied" "unable" "cannot" "could" "couldn" "found" "such" "exist" "unknown"
@@ -38,7 +39,11 @@ const FAILURES: &[&str] = words![
 ];
 
 /// What a command prints that is known to show a secret.
-pub(super) fn of_known_command(text: &str, label: Range<usize>, end: usize) -> Option<Range<usize>> {
+pub(super) fn of_known_command(
+    text: &str,
+    label: Range<usize>,
+    end: usize,
+) -> Option<Range<usize>> {
     let command = grammar::line_before(text, label.end, MAX_COMMAND_BYTES);
     // A commit has the form of a key that was drawn.
     let is_drawn = ["rand", "genkey", "get-key"].iter().any(|word| command.contains(word));
@@ -58,13 +63,15 @@ pub(super) fn of_named_secret(text: &str, label: Range<usize>, end: usize) -> Op
     let command = text.get(label.end - lead.len() + prompt..label.end + rest.len())?;
     // In front of the command there may be variables: `ETCDCTL_API=3 etcdctl get x`.
     let is_assignment = |word: &&str| {
-        word.split_once('=').is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'))
+        word.split_once('=')
+            .is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'))
     };
     let mut words =
         command.split_ascii_whitespace().skip_while(|word| *word == "sudo" || is_assignment(word));
     let program = words.next()?.rsplit('/').next()?;
-    let prints = words.clone().any(|word| PRINTING.contains(&word) || word.starts_with("-field=") || word.starts_with("--field="))
-        || PRINTING.contains(&program);
+    let prints = words.clone().any(|word| {
+        PRINTING.contains(&word) || word.starts_with("-field=") || word.starts_with("--field=")
+    }) || PRINTING.contains(&program);
     let is_store = STORES.contains(&program) && prints;
     if !prints || OTHER_PROGRAMS.contains(&program) || !(is_store || words.any(names_secret)) {
         return None;
@@ -101,7 +108,10 @@ fn names_secret(word: &str) -> bool {
     let word = word.trim_matches(around);
     let word = word.strip_suffix(".value").unwrap_or(word);
     let last = word.rsplit(['/', '=', '.', ':']).next().unwrap_or_default();
-    let is_named = |name: &str| ["psk", "requirepass", "masterauth"].contains(&name) || secret_name::secret_kind(name.as_bytes()).is_some();
+    let is_named = |name: &str| {
+        ["psk", "requirepass", "masterauth"].contains(&name)
+            || secret_name::secret_kind(name.as_bytes()).is_some()
+    };
     !last.starts_with('-') && is_named(last)
 }
 
@@ -130,7 +140,8 @@ fn is_password(line: &str, may_be_hexadecimal: bool) -> bool {
 fn is_shown(line: &str) -> bool {
     let words = || line.split(' ');
     let is_word = |word: &str| {
-        !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_.!#$%&*+@^~'/".contains(c))
+        !word.is_empty()
+            && word.chars().all(|c| c.is_alphanumeric() || "-_.!#$%&*+@^~'/".contains(c))
     };
     let lower = line.to_lowercase();
     let fails = lower.split(|c: char| !c.is_alphabetic()).any(|word| FAILURES.contains(&word));
@@ -138,8 +149,12 @@ fn is_shown(line: &str) -> bool {
         line.contains(['-', '_', '.', '*', '&', '+'])
             && line.len() >= 9
             && words().count() == 1
-            && line.split(['-', '_', '.', '*', '&', '+']).all(|part| part.chars().all(char::is_alphanumeric))
-            && !line.split(['-', '_', '.', '*', '&', '+']).any(|part| part.len() > 3 && is_said_instead(part))
+            && line
+                .split(['-', '_', '.', '*', '&', '+'])
+                .all(|part| part.chars().all(char::is_alphanumeric))
+            && !line
+                .split(['-', '_', '.', '*', '&', '+'])
+                .any(|part| part.len() > 3 && is_said_instead(part))
             && not_a_path(line)
     };
     // With a digit: `Edelweiss Firn 4478`.
@@ -149,7 +164,10 @@ fn is_shown(line: &str) -> bool {
             && line.contains(char::is_alphabetic)
             && !words().any(is_said_instead)
             && words().all(|word| word.chars().all(char::is_alphanumeric))
-            && words().all(|word| !word.contains(|c: char| c.is_ascii_digit()) || word.bytes().all(|b| b.is_ascii_digit()))
+            && words().all(|word| {
+                !word.contains(|c: char| c.is_ascii_digit())
+                    || word.bytes().all(|b| b.is_ascii_digit())
+            })
     };
     line.len() <= 64
         && !fails

@@ -95,6 +95,15 @@ pub(super) fn password_or_word(text: &str) -> bool {
     password_or_words(text) || is_chosen_word(text)
 }
 
+/// What stands in the place of a password: one, a word, or a token with slashes in it.
+pub(super) fn placed_password(text: &str) -> bool {
+    const MIN_KEY_BYTES: usize = 24;
+    let is_key = text.len() >= MIN_KEY_BYTES
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=_-".contains(&b))
+        && text.bytes().any(|b| b.is_ascii_digit());
+    is_key && not_placeholder_password(text) || password_or_word(text)
+}
+
 /// What a command takes as a password, and not a plain word, which may stand in for one.
 pub(super) fn chosen_password(text: &str) -> bool {
     not_placeholder_password(text)
