@@ -5,6 +5,7 @@
 mod password;
 #[cfg(test)]
 mod tests;
+mod word_lists;
 
 use std::sync::LazyLock;
 
@@ -28,6 +29,10 @@ use password::{
 };
 pub(crate) use password::{
     is_joined_words, is_of_two_names, is_span_or_method, looks_like_password, made_password,
+};
+
+use word_lists::{
+    CREDENTIAL_NAME_ENDINGS, FILE_EXTENSIONS, PLACEHOLDER_PHRASES, PLACEHOLDER_WORDS, SYSTEM_GROUPS,
 };
 
 /// A validator: true if the text may be such a value.
@@ -367,45 +372,3 @@ pub(crate) fn not_an_identifier(text: &str) -> bool {
     });
     !(named && wordy && (digits == 0 || parts().count() > 1)) && !is_dated(text.as_bytes())
 }
-
-/// Groups of a machine.
-const SYSTEM_GROUPS: &[&str] = words![
-    "adm" "admin" "daemon" "docker" "node" "nobody" "nogroup" "root" "staff" "sudo" "users" "wheel"
-    "www-data"
-];
-
-/// Endings of names that program text gives to credentials.
-const CREDENTIAL_NAME_ENDINGS: &[&str] = words![
-    "auth" "authorization" "bearer" "credential" "credentials" "creds" "header" "headers" "jwt" "key"
-    "secret" "token" "value"
-];
-
-/// Words that stand in for a value.
-const PLACEHOLDER_WORDS: &[&str] = words![
-    "abc123" "active" "admin" "apikey" "api_key" "bar" "basic" "bearer" "bool" "boolean" "changed" "changeme"
-    "correct" "credentials" "default" "digest" "disabled" "dummy" "empty" "enabled" "error"
-    "example" "expired" "failed" "fake" "false" "field" "foo" "forgot" "forgotten" "guest" "hidden" "incorrect"
-    "input" "integer" "invalid" "key" "mask" "masked" "missing" "must" "n/a" "negotiate" "new"
-    "nil" "no" "none" "not" "null" "number" "object" "ok" "old" "optional" "passwd" "password"
-    "passphrase" "placeholder" "prompt" "protected" "redacted" "required" "reset" "secret" "set" "short"
-    "stored" "str" "string" "success" "test" "text" "todo" "token" "true" "undefined" "unknown"
-    "unset" "user" "username" "valid" "value" "varchar" "void" "weak" "wrong" "yes" "your"
-];
-
-/// Lower-case phrases that mark a placeholder.
-const PLACEHOLDER_PHRASES: &[&str] = words![
-    "abcdefghijklmnopqrstuvwxyz" "change-me" "change_me" "changeme" "changethis" "dummy"
-    "enter-your" "enter_your" "example" "fixme" "insert-" "insert_" "my-secret-" "notreal"
-    "not-a-real" "password-here" "placeholder" "redacted" "replace-" "replace_" "replaceme"
-    "sample-" "sample_" "todo" "token-here" "xxxxxx" "your-" "your_" "yourapi" "yourkey"
-    "yoursecret" "yourtoken"
-];
-
-/// File name extensions.
-const FILE_EXTENSIONS: &[&str] = words![
-    "bin" "cer" "cert" "cfg" "com" "conf" "cpp" "crt" "cs" "css" "csv" "db" "der" "doc" "env"
-    "exe" "gif" "go" "gz" "h" "htm" "html" "ico" "ini" "io" "java" "jar" "jks" "jpeg" "jpg" "js"
-    "json" "key" "keytab" "kt" "log" "md" "mjs" "mp3" "mp4" "net" "org" "p12" "pdf" "pem" "pfx"
-    "php" "png" "properties" "pub" "py" "rb" "rs" "sh" "so" "sql" "svg" "tar" "tf" "tgz" "toml"
-    "ts" "tsx" "txt" "war" "wasm" "webp" "woff" "woff2" "xls" "xlsx" "xml" "yaml" "yml" "zip"
-];
