@@ -19,6 +19,9 @@ use crate::redact::work_meter;
 /// The longest part of a resource name before the kind of the resource, in bytes.
 const MAX_RESOURCE_BYTES: usize = 96;
 
+/// The longest value of an assignment that is in quotation marks, in bytes.
+const MAX_QUOTED_BYTES: usize = 96;
+
 /// Finds values by the names before them.
 pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
     let bytes = window.bytes();
@@ -106,6 +109,23 @@ fn fill_line(bytes: &[u8], sign: usize, kind: SecretKind, value: &mut AssignedVa
         return;
     }
     let Some(name) = name_before(bytes, sign) else { return };
+    let quote = byte_at(bytes, name.start.wrapping_sub(1));
+    if matches!(quote, b'"' | b'\'') && byte_at(bytes, sign) == b'=' && value.is_adjacent {
+        // All of it is in quotation marks: `-e 'db_password=a&b'`.
+        let run = slice(
+            bytes,
+            value.range.start..(value.range.start + MAX_QUOTED_BYTES).min(bytes.len()),
+        );
+        let end = run.iter().position(|b| *b == quote || b.is_ascii_whitespace());
+        if let Some(len) = end.filter(|len| byte_at(run, *len) == quote) {
+            let has_field =
+                slice(run, 0..len).iter().any(|b| matches!(b, b';' | b'=' | b'\\' | b'<' | b'('));
+            if !has_field && value.range.len() < len {
+                value.range.end = value.range.start + len;
+            }
+        }
+        return;
+    }
     let gap = slice(bytes, name.end..sign);
     if !gap.iter().all(|b| b" \t*_?+:".contains(b)) {
         return;

@@ -85,9 +85,12 @@ pub(super) fn line_value_end(bytes: &[u8], value: &AssignedValue) -> usize {
     let is_mixed =
         text.bytes().any(|b| b.is_ascii_digit()) && text.bytes().any(|b| b.is_ascii_alphabetic());
     let continues = tail.iter().any(u8::is_ascii_alphanumeric);
-    let is_pair = text.split_once('&').is_some_and(|(first, last)| {
-        [first, last].iter().all(|part| part.len() > 2 && part.chars().all(char::is_alphabetic))
-    });
+    // Two words, perhaps with a number or a sign behind: `Amboss&Kranz!`.
+    let is_word = |part: &str| {
+        let part = part.trim_end_matches(|c: char| c.is_ascii_digit() || "!?+*#".contains(c));
+        part.chars().count() > 2 && part.chars().all(char::is_alphabetic)
+    };
+    let is_pair = text.split_once('&').is_some_and(|(first, last)| is_word(first) && is_word(last));
     if continues && (is_mixed || is_pair) && !is_program_text(text) { start + stop } else { end }
 }
 

@@ -20,7 +20,8 @@ const SECRET_ENDINGS: &[&str] = words![
 ];
 
 const PASS_WORDS: &[&str] = words![
-    "pass" "pw" "psw" "mdp" "psk" "presharedkey" "bindpw" "rootpw" "userpw" "adminpw" "dbpw"
+    "pass" "pw" "psw" "mdp" "psk" "presharedkey" "bindpw" "rootpw" "userpw" "adminpw" "dbpw" "dbpass" "remotepass" "smtppass" "ftppass" "mailpass" "imappass" "adminpass" "rootpass"
+    "userpass" "ldappass" "sqlpass" "wifipass" "webpass" "bindpass" "authpass" "mqttpass"
 ];
 
 /// Complete last words.
