@@ -187,7 +187,7 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
 /// True for `vWdsFceeujBkpCzM`: letters of both cases with few vowels among them, as no words have.
 fn is_scrambled_letters(text: &str, value: &AssignedValue) -> bool {
     const LENGTHS: std::ops::RangeInclusive<usize> = 12..=64;
-    let count = |is: fn(&u8) -> bool| text.bytes().filter(|b| is(b)).count();
+    let count = |is: fn(&u8) -> bool| text.bytes().filter(&is).count();
     let vowels = count(|b| b"aeiouyAEIOUY".contains(b));
     LENGTHS.contains(&text.len())
         && !value.requires_token
