@@ -191,6 +191,9 @@ impl RuleEntry {
                 Ok(Finder::Pattern(Pattern::with_lookbehind(pattern.clone(), self.lookbehind)))
             }
             (None, Some(name)) if name == "column" => Ok(Finder::Column(secrets::cells_below)),
+            (None, Some(name)) if name == "selected_column" => {
+                Ok(Finder::Column(secrets::selected_cells))
+            }
             (None, Some(name)) => spoken::by_name(name).map(Finder::Grader).ok_or_else(|| {
                 RuleFileError::for_rule(&self.id, format!("there is no grader `{name}`"))
             }),

@@ -8,6 +8,7 @@ mod assigned_name;
 mod assigned_value;
 mod assignment;
 mod chosen_secret;
+mod chosen_word;
 mod credential_call;
 mod credential_value;
 mod folded_name;
@@ -21,20 +22,27 @@ mod password_table;
 mod refused_forms;
 mod remark_words;
 mod rules;
+mod said_instead;
 pub(crate) mod secret_name;
+mod selected_column;
+mod setting_call;
 #[cfg(test)]
 mod tests;
 mod token_form;
 mod token_stats;
 mod vendor_id;
+mod word_cells;
+mod word_in_settings;
 
 use std::ops::Range;
 
 pub(crate) use aligned_table::{ColumnReader, cells_below};
+pub(crate) use chosen_word::{is_chosen_phrase, is_chosen_word, is_said_instead};
 pub(crate) use credential_call::credential_in_call;
-pub(crate) use credential_value::is_secret_text;
+pub(crate) use credential_value::{is_ciphertext, is_secret_text};
 pub(crate) use remark_words::is_word_of_remarks;
 pub(crate) use secret_name::SecretKind;
+pub(crate) use selected_column::selected_cells;
 pub(crate) use token_stats::{is_dated, is_random_token};
 
 use super::covered_ranges::CoveredRanges;

@@ -6,19 +6,24 @@
 
 mod access_code;
 mod grammar;
+mod label_context;
 mod lexicon;
 mod points;
+mod printed_line;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
-use super::secrets::{credential_in_call, is_random_token};
+use super::secrets::{
+    credential_in_call, is_chosen_word, is_ciphertext, is_random_token, is_said_instead,
+};
 use super::validators::{
     is_joined_words, looks_like_password, made_password, not_an_identifier, not_placeholder,
 };
 use grammar::Word;
-use points::{NEEDED, form, place};
+use label_context::LabelContext;
+use points::{NEEDED, form};
 
 /// Finds the value that the label at a range announces, before an end.
 pub(crate) type Grader = fn(&str, Range<usize>, usize) -> Option<Range<usize>>;
@@ -37,30 +42,15 @@ const GRADERS: &[(&str, Grader)] = &[
         decide(text, label.start..label.start + name, end, LabelKind::Account)
     }),
     ("access_code", access_code::find),
+    ("opening_digits", access_code::behind_verb),
     ("credential_call", credential_in_call),
-    ("printed_secret", printed),
+    ("printed_secret", printed_line::of_known_command),
+    ("printed_named_secret", printed_line::of_named_secret),
 ];
 
 /// The grader of this name.
 pub(crate) fn by_name(name: &str) -> Option<Grader> {
     GRADERS.iter().find(|(known, _)| *known == name).map(|(_, grader)| *grader)
-}
-
-/// The line below a command that shows a secret: `$ bw get password wiki`.
-fn printed(text: &str, label: Range<usize>, end: usize) -> Option<Range<usize>> {
-    const MAX_COMMAND_BYTES: usize = 160;
-    let command = grammar::line_before(text, label.end, MAX_COMMAND_BYTES);
-    let is_prompt = ["$ ", "❯ "].iter().any(|prompt| command.contains(prompt));
-    let start = label.end + text.get(label.end..end)?.find('\n')? + 1;
-    let rest = grammar::part_of(text, start, MAX_COMMAND_BYTES);
-    let line = rest.split(['\r', '\n']).next()?;
-    // A commit has the form of a key that was drawn.
-    let is_drawn = ["rand", "genkey", "get-key"].iter().any(|word| command.contains(word));
-    let is_hexadecimal = line.bytes().all(|b| b.is_ascii_hexdigit()) && !is_drawn;
-    let is_password = looks_like_password(line) || is_joined_words(line);
-    let is_value = !is_hexadecimal && !grammar::is_no_value(line) && is_password;
-    let ends = |c: char| c.is_whitespace() || "<>()[]{}|\"'`,;".contains(c);
-    (is_prompt && is_value && !line.contains(ends)).then(|| start..start + line.len())
 }
 
 /// What kind of a label announces a value.
@@ -95,6 +85,10 @@ struct LabelLink {
     words: i32,
     /// Whether there was any word.
     has_words: bool,
+    /// Whether there was one that is said of passwords.
+    has_remark: bool,
+    /// How many signs there were.
+    signs: u32,
     has_sign: bool,
     /// The next turn of a chat was reached, which may be the answer.
     is_answer: bool,
@@ -120,6 +114,7 @@ struct LabelLink {
 impl LabelLink {
     fn read_sign(&mut self) {
         (self.has_sign, self.words, self.ends_in_verb) = (true, 0, false);
+        self.signs += 1;
     }
 
     fn read_word(&mut self, word: &str) {
@@ -136,6 +131,9 @@ impl LabelLink {
         self.names_network |= lexicon::names_network(lower);
         self.names_api |= lower == "api";
         self.demands += i32::from(lexicon::DEMANDS.contains(&lower));
+        self.has_remark |= lower.chars().count() > 3
+            && !(is_verb || self.has_sign || lexicon::names_network(lower))
+            && is_said_instead(lower);
         self.words += i32::from(!lexicon::ADVERBS.contains(&lower));
         self.has_words = true;
     }
@@ -144,16 +142,20 @@ impl LabelLink {
 fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Option<Range<usize>> {
     // English has many keys.
     let is_english_key = text.get(label.clone())?.to_ascii_lowercase().starts_with("key");
-    let in_compounds = kind == LabelKind::Password || kind == LabelKind::Key && !is_english_key;
+    let is_behind_hyphen =
+        kind == LabelKind::Pair && text.get(..label.start).is_some_and(|lead| lead.ends_with('-'));
+    let in_compounds = kind == LabelKind::Password
+        || kind == LabelKind::Key && !is_english_key
+        || is_behind_hyphen;
     let label = grammar::whole_label(text, label, in_compounds)?;
     let line = grammar::line_before(text, label.start, ACCOUNT_BEFORE);
     // The network may have been named in the line above.
     let lead = text
         .get(text.floor_char_boundary(label.start.saturating_sub(ACCOUNT_BEFORE))..label.start)?;
     let is_network = kind == LabelKind::Key && lexicon::names_network(lead);
-    // Behind a comma another thing begins.
+    // Behind a comma another thing begins, or the value stands by itself.
     if text.get(label.end..)?.starts_with(',') {
-        return None;
+        return apposition(text, label.end, end).filter(|_| kind == LabelKind::Password);
     }
     let is_english = text.get(label.clone())?.to_ascii_lowercase().starts_with("pass");
     let mut between = LabelLink { has_verb_to: !is_english, ..LabelLink::default() };
@@ -215,12 +217,13 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
                 at = next;
             }
             Word::Other { value, quoted, run_end, next } => {
+                let context = LabelContext { text, label: &label, line, kind, is_network };
+                if let Some(phrase) = context.phrase_at(&value, &between) {
+                    return Some(phrase);
+                }
                 let grade = grade(text, &value, &between, is_network, kind);
-                if grade > 0 {
-                    let context = LabelContext { text, label: &label, line, kind, is_network };
-                    if grade + context.points(&value, quoted, &between) >= NEEDED {
-                        return Some(value);
-                    }
+                if grade > 0 && grade + context.points(&value, grade, quoted, &between) >= NEEDED {
+                    return Some(value);
                 }
                 let run = text.get(at..run_end)?;
                 between.read_word(text.get(value.clone())?);
@@ -246,6 +249,20 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
     None
 }
 
+/// The value between two commas or at the end of a sentence: `a temporary password, q8Vn-2Lm, and told her`.
+fn apposition(text: &str, comma: usize, end: usize) -> Option<Range<usize>> {
+    let Word::Blank(start) = grammar::word_at(text, comma + 1)? else { return None };
+    let Word::Other { value, run_end, .. } = grammar::word_at(text, start)? else { return None };
+    let word = text.get(value.clone())?;
+    let is_between =
+        text.get(value.end..run_end).is_some_and(|signs| signs.starts_with([',', '.', ';']));
+    let is_marked = word.contains(|c: char| c.is_ascii_digit())
+        && word.contains(|c: char| c.is_uppercase() || "-_!#$%&*+@".contains(c));
+    let is_value =
+        is_between && is_marked && !grammar::is_no_value(word) && looks_like_password(word);
+    (is_value && value.end <= end).then_some(value)
+}
+
 /// The points of a word's form; 0 if it is no value.
 fn grade(
     text: &str,
@@ -261,16 +278,31 @@ fn grade(
     let is_network = is_network || kind == LabelKind::Key && between.names_network;
     if kind == LabelKind::Key && !is_network {
         let is_of_api = between.names_api && grammar::is_digest(value_text);
-        let is_token = (is_of_api || is_random_token(value_text.as_bytes()))
+        let is_fingerprint = value_text.starts_with("SHA256:") || value_text.starts_with("MD5:");
+        let is_token = !is_fingerprint
+            && (is_of_api || is_random_token(value_text.as_bytes()))
             && not_an_identifier(value_text)
             && not_placeholder(value_text);
         return if is_token { form::JOINED } else { 0 };
+    }
+    // A key has slashes as a path has them.
+    if !between.is_below && between.words == 0 && is_token_with_slashes(value_text) {
+        return form::MADE;
     }
     if grammar::is_no_value(value_text) || !looks_like_password(value_text) {
         let is_spoken = matches!(kind, LabelKind::Password | LabelKind::Short);
         let is_near = !between.is_below && (between.words == 0 || between.ends_in_verb);
         if is_spoken && is_near && is_joined_words(value_text) {
             return form::WORDS;
+        }
+        let is_of_network = is_network || between.names_network;
+        if (is_spoken || kind == LabelKind::Key && is_of_network)
+            && is_near
+            && is_chosen_word(value_text)
+        {
+            let has_joint =
+                value_text.contains(['.', '&', '+']) && value_text.chars().any(char::is_uppercase);
+            return if has_joint { form::WORDS } else { form::WORD };
         }
         let may_be_words = between.is_pair || between.is_answer || is_network && between.has_sign;
         return match may_be_words && between.words == 0 && grammar::is_of_words(value_text) {
@@ -292,84 +324,11 @@ fn grade(
     }
 }
 
-/// Where a label is.
-struct LabelContext<'t> {
-    text: &'t str,
-    label: &'t Range<usize>,
-    /// The line before the label.
-    line: &'t str,
-    kind: LabelKind,
-    /// A wireless network was spoken of.
-    is_network: bool,
-}
-
-impl LabelContext<'_> {
-    /// The points of the place of a value; far below zero if it is none.
-    fn points(&self, value: &Range<usize>, quoted: bool, between: &LabelLink) -> i32 {
-        const NEVER: i32 = -100;
-        let is_linked = (between.has_sign || between.is_pair) && between.words == 0;
-        let is_possible = match self.kind {
-            LabelKind::Password => true,
-            LabelKind::Short => {
-                !grammar::is_secret(self.text, self.label) || is_linked || between.ends_in_verb
-            }
-            LabelKind::Pair => between.is_pair,
-            LabelKind::Account => between.is_pair && between.words == 0,
-            LabelKind::Key if self.is_english_key() => {
-                self.is_network && (is_linked || between.words == 0)
-                    || between.ends_in_verb && between.words == 1
-            }
-            LabelKind::Key => is_linked || between.words <= 2,
-        };
-        let behind = grammar::part_of(self.text, value.end, MAX_BEHIND);
-        let next = behind.chars().next().unwrap_or('\n');
-        let is_whole_answer = matches!(next, '\n' | '\r')
-            || behind.split_whitespace().next().is_some_and(|word| lexicon::VERBS.contains(&word));
-        let is_possible = is_possible && (!between.is_answer || is_whole_answer);
-        // `data["password2"]` names a field.
-        let is_index = behind.starts_with("\"]") || behind.starts_with("']");
-        if !is_possible || is_index || matches!(next, '(' | '[' | '=' | '<') {
-            return NEVER;
-        }
-        let link = if is_linked {
-            place::SIGN
-        } else if between.words == 1 && between.names_network {
-            place::NETWORK
-        } else if between.ends_in_verb
-            || between.ends_in_preposition
-                && lexicon::is_change(behind.trim_start_matches(['"', '\'', '`', '*', ' ']))
-        {
-            place::VERB
-        } else if between.words == 0 {
-            place::ADJACENT
-        } else {
-            place::WORD_BETWEEN * (between.words - 1)
-        };
-        let script =
-            if !grammar::is_cased_latin(self.text, self.label.start) && self.is_ascii(value) {
-                match is_linked || between.has_verb || between.words == 0 {
-                    true => place::OTHER_SCRIPT_LINKED,
-                    false => place::OTHER_SCRIPT,
-                }
-            } else {
-                0
-            };
-        let rest = grammar::line_after(self.text, value.end, ACCOUNT_BEHIND);
-        let has_account = [self.line, rest].iter().any(|part| lexicon::names_account(part));
-        let if_true = |is: bool, points: i32| if is { points } else { 0 };
-        link + script
-            + if_true(quoted, place::QUOTED)
-            + if_true(matches!(next, '\n' | '\r' | ',' | ';' | '.' | ')'), place::ENDS_CLAUSE)
-            + if_true(has_account, place::ACCOUNT)
-            + if_true(self.kind == LabelKind::Short, place::SHORT_LABEL)
-            + place::DEMAND * between.demands
-    }
-
-    fn is_english_key(&self) -> bool {
-        self.text.get(self.label.clone()).is_some_and(|label| label.eq_ignore_ascii_case("key"))
-    }
-
-    fn is_ascii(&self, value: &Range<usize>) -> bool {
-        self.text.get(value.clone()).is_some_and(str::is_ascii)
-    }
+/// True for a random token with slashes, as the keys of some stores are.
+fn is_token_with_slashes(text: &str) -> bool {
+    const MIN_LENGTH: usize = 36;
+    text.len() >= MIN_LENGTH
+        && text.contains('/')
+        && !is_ciphertext(text)
+        && is_random_token(text.as_bytes())
 }

@@ -5,13 +5,16 @@
 mod password;
 #[cfg(test)]
 mod tests;
+mod word_lists;
 
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
 use crate::redact::checksum;
-use crate::redact::secrets::{is_dated, is_random_token, name_words::PASSWORD_ENDINGS};
+use crate::redact::secrets::{
+    is_chosen_word, is_dated, is_random_token, name_words::PASSWORD_ENDINGS,
+};
 
 /// A word list that keeps its line breaks.
 macro_rules! words {
@@ -21,9 +24,15 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-use password::{chosen_password, password_or_words};
+use password::{
+    chosen_password, made_or_joined, password_or_word, password_or_words, placed_password,
+};
 pub(crate) use password::{
     is_joined_words, is_of_two_names, is_span_or_method, looks_like_password, made_password,
+};
+
+use word_lists::{
+    CREDENTIAL_NAME_ENDINGS, FILE_EXTENSIONS, PLACEHOLDER_PHRASES, PLACEHOLDER_WORDS, SYSTEM_GROUPS,
 };
 
 /// A validator: true if the text may be such a value.
@@ -34,9 +43,11 @@ const VALIDATORS: &[(&str, Validator)] = &[
     ("base64_json", base64_json),
     ("basic_pair", basic_pair),
     ("chosen_password", chosen_password),
+    ("chosen_word", is_chosen_word),
     ("has_digit", has_digit),
     ("login_pair", login_pair),
     ("luhn", luhn),
+    ("made_or_joined", made_or_joined),
     ("made_password", made_password),
     ("mixed", has_letters_and_digits),
     ("no_double_slash", no_double_slash),
@@ -49,10 +60,13 @@ const VALIDATORS: &[(&str, Validator)] = &[
     ("not_an_identifier", not_an_identifier),
     ("not_its_name", not_its_name),
     ("not_placeholder", not_placeholder),
+    ("not_short_hexadecimal", not_short_hexadecimal),
     ("not_template", not_template),
     ("one_time_code", is_drawn_code),
     ("password_like", looks_like_password),
+    ("password_or_word", password_or_word),
     ("password_or_words", password_or_words),
+    ("placed_password", placed_password),
     ("random_token", random_token),
     ("token_like", token_like),
 ];
@@ -166,6 +180,11 @@ fn not_alphabetic(text: &str) -> bool {
 /// Contains both letters and digits.
 fn has_letters_and_digits(text: &str) -> bool {
     has_digit(text) && text.bytes().any(|b| b.is_ascii_alphabetic())
+}
+
+/// Not a number of an account in hexadecimal digits, of 32 bits: `6c09efea`.
+fn not_short_hexadecimal(text: &str) -> bool {
+    text.len() != 8 || !text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'))
 }
 
 fn no_double_slash(text: &str) -> bool {
@@ -353,45 +372,3 @@ pub(crate) fn not_an_identifier(text: &str) -> bool {
     });
     !(named && wordy && (digits == 0 || parts().count() > 1)) && !is_dated(text.as_bytes())
 }
-
-/// Groups of a machine.
-const SYSTEM_GROUPS: &[&str] = words![
-    "adm" "admin" "daemon" "docker" "node" "nobody" "nogroup" "root" "staff" "sudo" "users" "wheel"
-    "www-data"
-];
-
-/// Endings of names that program text gives to credentials.
-const CREDENTIAL_NAME_ENDINGS: &[&str] = words![
-    "auth" "authorization" "bearer" "credential" "credentials" "creds" "header" "headers" "jwt" "key"
-    "secret" "token" "value"
-];
-
-/// Words that stand in for a value.
-const PLACEHOLDER_WORDS: &[&str] = words![
-    "abc123" "active" "admin" "apikey" "api_key" "bar" "basic" "bearer" "bool" "boolean" "changed" "changeme"
-    "correct" "credentials" "default" "digest" "disabled" "dummy" "empty" "enabled" "error"
-    "example" "expired" "failed" "fake" "false" "field" "foo" "forgot" "forgotten" "guest" "hidden" "incorrect"
-    "input" "integer" "invalid" "key" "mask" "masked" "missing" "must" "n/a" "negotiate" "new"
-    "nil" "no" "none" "not" "null" "number" "object" "ok" "old" "optional" "passwd" "password"
-    "passphrase" "placeholder" "prompt" "protected" "redacted" "required" "reset" "secret" "set" "short"
-    "stored" "str" "string" "success" "test" "text" "todo" "token" "true" "undefined" "unknown"
-    "unset" "user" "username" "valid" "value" "varchar" "void" "weak" "wrong" "yes" "your"
-];
-
-/// Lower-case phrases that mark a placeholder.
-const PLACEHOLDER_PHRASES: &[&str] = words![
-    "abcdefghijklmnopqrstuvwxyz" "change-me" "change_me" "changeme" "changethis" "dummy"
-    "enter-your" "enter_your" "example" "fixme" "insert-" "insert_" "my-secret-" "notreal"
-    "not-a-real" "password-here" "placeholder" "redacted" "replace-" "replace_" "replaceme"
-    "sample-" "sample_" "todo" "token-here" "xxxxxx" "your-" "your_" "yourapi" "yourkey"
-    "yoursecret" "yourtoken"
-];
-
-/// File name extensions.
-const FILE_EXTENSIONS: &[&str] = words![
-    "bin" "cer" "cert" "cfg" "com" "conf" "cpp" "crt" "cs" "css" "csv" "db" "der" "doc" "env"
-    "exe" "gif" "go" "gz" "h" "htm" "html" "ico" "ini" "io" "java" "jar" "jks" "jpeg" "jpg" "js"
-    "json" "key" "keytab" "kt" "log" "md" "mjs" "mp3" "mp4" "net" "org" "p12" "pdf" "pem" "pfx"
-    "php" "png" "properties" "pub" "py" "rb" "rs" "sh" "so" "sql" "svg" "tar" "tf" "tgz" "toml"
-    "ts" "tsx" "txt" "war" "wasm" "webp" "woff" "woff2" "xls" "xlsx" "xml" "yaml" "yml" "zip"
-];

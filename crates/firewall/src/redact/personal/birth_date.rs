@@ -40,7 +40,7 @@ pub(super) fn birth_date(
 
 /// Parts of the headings of columns with dates of birth.
 const HEADING_STEMS: &[&str] = words![
-    "birth" "dob" "geburt" "geb." "naissance" "nacimiento" "nascita" "nascimento" "geboorte" "urodz" "födel"
+    "birth" "dob" "geburt" "geb." "geboren" "né le" "née le" "född" "født" "naissance" "nacimiento" "nascita" "nascimento" "geboorte" "urodz" "födel"
     "fødsel" "syntym" "narozen" "születés" "doğum" "рожд" "народж" "γέννησ" "生年月日" "出生" "생년월일" "तिथि"
 ];
 

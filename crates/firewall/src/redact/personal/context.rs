@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use super::candidate::byte_at;
-use super::mentions::{Mention, MentionReader};
+use super::mentions::{Mention, MentionReader, topics_of_text};
 use super::word_gap::{
     is_adjacent, is_in_same_field, is_on_line_above, names_from_behind, names_what_follows,
 };
@@ -72,7 +72,9 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
         CALL,
         "call|calling|called|contact|contact us|reach|number is|mine is|customer service|\
          support line|number at|contacto|contatto|cel|cep|kom|mob|ph|wa|ring|sel|piga|arayın|\
-         gọi|recapito|kontakt|contactez*|mi número|mi numero|\
+         gọi|recapito|kontakt|contactez*|text me|ruf*|erreichbar|erreichst|melde dich|llám*|llam*|appel*|joindre|joignable|\
+         chiam*|ligue|liga-me|me liga|ligar|zadzwoń|dzwoń|bel me|bel mij|bellen|volejte|zavolej*|ringe|\
+         позвони*|звони*|mi número|mi numero|\
          meine nummer|mon numéro|il mio numero|meu número|meu numero|mijn nummer|mój numer|mitt nummer|我的号码|私の番号|내 번호",
     ),
     (
@@ -190,7 +192,7 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
          rodne*|cnp|egn|oib|amka|isikukood|asmens kodas|personas kods|emso|jmbg|dni|\
          nie|curp|cpf|rg|cedula|cédula|rut|aadhaar*|aadhar*|uidai|resident*|身份证*|\
          주민*|마이넘버|マイナンバー|my number|ahv|avs|svnr|sozialversicherung*|rvnr|\
-         teudat zehut|sin|social insurance|rsa id|id nr|snils|снилс|rrn|frn|外国人*|\
+         teudat zehut|ת.ז|תעודת זהות|sin|social insurance|rsa id|id nr|snils|снилс|rrn|frn|外国人*|\
          외국인*|birth number|kennitala|insurance number|umid|tnin|thai id|iin",
     ),
     (
@@ -295,12 +297,15 @@ pub(super) struct ContextReader<'t> {
     mentions: RefCell<MentionReader>,
     phone_headings: RefCell<Headings>,
     birth_headings: RefCell<Headings>,
+    /// The headings of other columns, by the topics that were asked for.
+    topic_headings: RefCell<Vec<(u64, Headings)>>,
 }
 
 impl<'t> ContextReader<'t> {
     pub(super) fn new(bytes: &'t [u8]) -> Self {
         let (phone_headings, birth_headings) = (RefCell::default(), RefCell::default());
-        Self { bytes, mentions: RefCell::default(), phone_headings, birth_headings }
+        let topic_headings = RefCell::default();
+        Self { bytes, mentions: RefCell::default(), phone_headings, birth_headings, topic_headings }
     }
 }
 
@@ -336,6 +341,18 @@ impl<'s> CandidateContext<'s> {
     pub(super) fn is_under_birth_heading(&self, names: impl Fn(&[u8]) -> bool) -> bool {
         let mut headings = self.reader.birth_headings.borrow_mut();
         headings.has_heading(self.bytes, &(self.start..self.end), names)
+    }
+
+    /// True if the candidate is a table cell in a column whose heading has a word of these topics.
+    pub(super) fn is_under_heading_of(&self, topics: u64) -> bool {
+        let mut known = self.reader.topic_headings.borrow_mut();
+        if !known.iter().any(|(of, _)| *of == topics) {
+            known.push((topics, Headings::default()));
+        }
+        let names = |heading: &[u8]| topics_of_text(heading) & topics != 0;
+        known.iter_mut().find(|(of, _)| *of == topics).is_some_and(|(_, headings)| {
+            headings.has_heading(self.bytes, &(self.start..self.end), names)
+        })
     }
 
     /// A word follows the candidate, as the unit of a count does: `447 712 GB`.

@@ -97,11 +97,8 @@ pub(super) fn for_each_match(
             Evidence::SeparatedAndAlone => written && lone(),
             Evidence::Keyword => false,
         };
-        // Computing the check is faster than reading the words, so it comes first unless a word is
-        // required.
-        let lacks_keyword = row.evidence == Evidence::Keyword && !has_topic(context, row.topics);
-        if !lacks_keyword
-            && (row.check)(candidate.chars())
+        // Computing the check is faster than reading the words.
+        if (row.check)(candidate.chars())
             && (sure && !context.is_labelled_as_other() || has_topic(context, row.topics))
             && !is_cloud_account(context.bytes, candidate)
         {
@@ -111,9 +108,10 @@ pub(super) fn for_each_match(
 }
 
 /// True if a word of these topics labels the candidate, and no word for an order, such as `nota
-/// fiscal`, is closer.
+/// fiscal`, is closer; or if it is the heading of the column.
 fn has_topic(context: &CandidateContext<'_>, topics: u64) -> bool {
     context.get().has_label(topics) && !context.is_labelled_as_order()
+        || context.is_under_heading_of(topics)
 }
 
 impl NumberShape {

@@ -35,6 +35,7 @@ pub(super) fn email_at(window: &ScanWindow<'_>, at: usize) -> Option<Range<usize
         || is_scaled_image(bytes, at + 1..end)
         || is_message_id(bytes, start..end, at)
         || is_in_placeholder(bytes, start)
+        || bytes.get(start..at).is_some_and(|local| local.ends_with(b"***"))
         || is_principal(bytes.get(start..at).unwrap_or_default(), domain)
         || userinfo::is_account(bytes, at, end);
     (!is_none).then_some(start..end)

@@ -179,10 +179,16 @@ fn icao(text: &[u8]) -> bool {
 /// words come about.
 fn de_passport(text: &[u8]) -> bool {
     let (letters, digits): (Vec<u8>, Vec<u8>) = text.iter().partition(|b| b.is_ascii_alphabetic());
-    text.first().is_some_and(|first| b"CFGHJK".contains(first))
-        && letters.iter().all(|byte| b"CFGHJKLMNPRTVWXYZ".contains(byte))
+    text.first().is_some_and(|first| b"CFGHJKLMNPRTVWXYZ".contains(first))
+        && (letters.iter().all(|byte| b"CFGHJKLMNPRTVWXYZ".contains(byte)) || is_mixed(text))
         && digits.len() >= 3
         && !all_same(&digits)
+}
+
+/// True for letters and digits in turn, as no word with a number has them.
+fn is_mixed(text: &[u8]) -> bool {
+    let turns = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_digit() != b.is_ascii_digit());
+    text.windows(2).filter(|pair| turns(pair)).count() >= 4
 }
 
 fn digit_sum(sum: u32) -> u32 {

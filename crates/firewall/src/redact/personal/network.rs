@@ -120,10 +120,21 @@ pub(super) fn ipv4_at(reader: &ContextReader<'_>, token: Token) -> Option<Range<
     }
     let with_prefix = prefix_end(bytes, end, 32);
     let plain = with_prefix == end && right != b':' && right != b'/';
+    if values.last() == Some(&0) && is_before_mask(bytes, end) {
+        return None;
+    }
     if plain && (is_numbered(bytes, start, end) || is_version(reader, values, start, end)) {
         return None;
     }
     Some(start..with_prefix)
+}
+
+/// True for a network, whose mask follows: `10.4.12.0 255.255.252.0`.
+fn is_before_mask(bytes: &[u8], end: usize) -> bool {
+    let behind = bytes.get(end..).unwrap_or_default();
+    [&b" 255."[..], b" mask 255.", b" netmask 255.", b"/255."]
+        .iter()
+        .any(|mask| behind.starts_with(mask))
 }
 
 /// True for a version, judging by the characters around it: `v. 10.0.0.5`, `10.0.0.5+build7`.

@@ -59,6 +59,7 @@ pub(super) const CODED_RULES: &[ScanRule] = &[
         ],
         keeps: &[
             "@decorator",
+            "m***@corp.net",
             "user@host",
             "git@",
             "a @ b.com",

@@ -55,12 +55,12 @@ fn is_folder_of_shell(bytes: &[u8], name: &[u8], sign: usize) -> bool {
 
 /// Where a remark in brackets begins before a sign: `master key (base64): …`.
 fn before_remark(bytes: &[u8], sign: usize) -> Option<usize> {
-    const MAX_REMARK_BYTES: usize = 24;
+    const MAX_REMARK_BYTES: usize = 40;
     if byte_at(bytes, sign.wrapping_sub(1)) != b')' {
         return None;
     }
     let run = slice(bytes, sign.saturating_sub(MAX_REMARK_BYTES)..sign - 1);
-    let open = run.iter().rposition(|b| !(b.is_ascii_alphanumeric() || b" -".contains(b)))?;
+    let open = run.iter().rposition(|b| !(b.is_ascii_alphanumeric() || b" -,./+".contains(b)))?;
     let at = sign - 1 - run.len() + open;
     let before = byte_at(bytes, at.wrapping_sub(2));
     let is_remark = byte_at(run, open) == b'(' && byte_at(bytes, at.wrapping_sub(1)) == b' ';

@@ -195,14 +195,28 @@ pub(super) fn value_in_element(bytes: &[u8], from: usize) -> Option<AssignedValu
     })
 }
 
-/// The end of a value in a list separated by semicolons: in `;Password=a&b;` it is `a&b`.
+/// The end of a value in a list separated by semicolons: in `;Password=a&b;` it is `a&b`, and in an
+/// attribute of XML, `Password=a&amp;b"`, `a&amp;b`.
 pub(super) fn semicolon_end(bytes: &[u8], end: usize) -> usize {
     let run = slice(bytes, end..(end + MAX_VALUE_BYTES).min(bytes.len()));
-    let ends = |b: &u8| b.is_ascii_whitespace() || b"\"'`<>;".contains(b);
-    run.iter()
-        .position(ends)
-        .filter(|len| run.get(*len) == Some(&b';'))
-        .map_or(end, |len| end + len)
+    let entities = [&b"&amp;"[..], b"&lt;", b"&gt;", b"&apos;"];
+    let (mut at, mut has_entity) = (0, false);
+    while let Some(byte) = run.get(at) {
+        let rest = slice(run, at..run.len());
+        if let Some(entity) = entities.iter().find(|entity| rest.starts_with(entity)) {
+            (at, has_entity) = (at + entity.len(), true);
+            continue;
+        }
+        if byte.is_ascii_whitespace() || b"\"'`<>;".contains(byte) {
+            break;
+        }
+        at += 1;
+    }
+    let next = run.get(at);
+    match next == Some(&b';') || has_entity && next == Some(&b'"') {
+        true => end + at,
+        false => end,
+    }
 }
 
 fn is_quote(byte: u8) -> bool {

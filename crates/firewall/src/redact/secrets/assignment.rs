@@ -10,13 +10,17 @@ use super::assigned_value::{self, AssignedValue};
 use super::credential_value;
 use super::secret_name::{self, SecretKind};
 use super::{
-    PASSWORD_RULE, SECRET_RULE, ScanHit, byte_at, labelled_value, line_value, password_table, slice,
+    PASSWORD_RULE, SECRET_RULE, ScanHit, byte_at, labelled_value, line_value, password_table,
+    setting_call, slice,
 };
 use crate::redact::scan_window::ScanWindow;
 use crate::redact::work_meter;
 
 /// The longest part of a resource name before the kind of the resource, in bytes.
 const MAX_RESOURCE_BYTES: usize = 96;
+
+/// The longest value of an assignment that is in quotation marks, in bytes.
+const MAX_QUOTED_BYTES: usize = 96;
 
 /// Finds values by the names before them.
 pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
@@ -34,6 +38,8 @@ pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
                 }),
             b',' | b';' | b'|' | b'\t' => {
                 password_table::scan_below_heading(bytes, at, &mut columns, hits);
+                let set = setting_call::value_at(bytes, at);
+                hits.extend(set.map(|range| ScanHit { range, rule: PASSWORD_RULE }));
                 in_argument_list(bytes, at)
                     .or_else(|| labelled_value::in_next_cell(bytes, at).map(Assignment::labelled))
             }
@@ -41,12 +47,12 @@ pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
             b'-' => command_line_flag(bytes, at),
             _ => None,
         };
-        let Some(Assignment { kind, value }) = assignment else { continue };
+        let Some(Assignment { kind, value, is_certain }) = assignment else { continue };
         if window.covered.covers(&value.range) {
             continue;
         }
         work_meter::add_bytes(value.range.len());
-        if credential_value::is_secret(bytes, &value, kind) {
+        if is_certain || credential_value::is_secret(bytes, &value, kind) {
             let rule = if matches!(kind, SecretKind::Password | SecretKind::Pass) {
                 PASSWORD_RULE
             } else {
@@ -61,11 +67,18 @@ pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
 struct Assignment {
     kind: SecretKind,
     value: AssignedValue,
+    /// The value was looked at, and is a secret.
+    is_certain: bool,
 }
 
 impl Assignment {
+    fn new(kind: SecretKind, value: AssignedValue) -> Self {
+        Self { kind, value, is_certain: false }
+    }
+
     fn labelled(value: AssignedValue) -> Self {
-        Self { kind: labelled_value::LABELLED_KIND, value }
+        let is_certain = !value.requires_token;
+        Self { kind: labelled_value::LABELLED_KIND, value, is_certain }
     }
 }
 
@@ -86,7 +99,7 @@ fn at_equals(bytes: &[u8], at: usize) -> Option<Assignment> {
     }
     value.quoted |= is_in_connection_string(bytes, at, &value);
     fill_line(bytes, at, kind, &mut value);
-    Some(Assignment { kind, value })
+    Some(Assignment::new(kind, value))
 }
 
 /// Extends an unquoted password whose name begins its line to the end of it. Tokens have no signs.
@@ -96,6 +109,23 @@ fn fill_line(bytes: &[u8], sign: usize, kind: SecretKind, value: &mut AssignedVa
         return;
     }
     let Some(name) = name_before(bytes, sign) else { return };
+    let quote = byte_at(bytes, name.start.wrapping_sub(1));
+    if matches!(quote, b'"' | b'\'') && byte_at(bytes, sign) == b'=' && value.is_adjacent {
+        // All of it is in quotation marks: `-e 'db_password=a&b'`.
+        let run = slice(
+            bytes,
+            value.range.start..(value.range.start + MAX_QUOTED_BYTES).min(bytes.len()),
+        );
+        let end = run.iter().position(|b| *b == quote || b.is_ascii_whitespace());
+        if let Some(len) = end.filter(|len| byte_at(run, *len) == quote) {
+            let has_field =
+                slice(run, 0..len).iter().any(|b| matches!(b, b';' | b'=' | b'\\' | b'<' | b'('));
+            if !has_field && value.range.len() < len {
+                value.range.end = value.range.start + len;
+            }
+        }
+        return;
+    }
     let gap = slice(bytes, name.end..sign);
     if !gap.iter().all(|b| b" \t*_?+:".contains(b)) {
         return;
@@ -108,6 +138,8 @@ fn fill_line(bytes: &[u8], sign: usize, kind: SecretKind, value: &mut AssignedVa
         if matches!(byte_at(bytes, end), 0 | b'\r' | b'\n') {
             value.range.end = end;
         }
+    } else if line_value::is_beside_fields(bytes, name.start, value) {
+        value.range.end = line_value::line_value_end(bytes, value);
     }
 }
 
@@ -142,7 +174,7 @@ fn is_in_connection_string(bytes: &[u8], sign: usize, value: &AssignedValue) -> 
 fn at_arrow(bytes: &[u8], at: usize) -> Option<Assignment> {
     let kind = kind_before(bytes, at - 1)?;
     let value = assigned_value::value_after(bytes, at + 1, b'=')?;
-    (value.quoted && !value.is_adjacent).then_some(Assignment { kind, value })
+    (value.quoted && !value.is_adjacent).then_some(Assignment::new(kind, value))
 }
 
 fn at_colon(bytes: &[u8], at: usize) -> Option<Assignment> {
@@ -168,7 +200,7 @@ fn at_colon(bytes: &[u8], at: usize) -> Option<Assignment> {
     if b" \t".contains(&after) {
         fill_line(bytes, at, kind, &mut value);
     }
-    Some(Assignment { kind, value })
+    Some(Assignment::new(kind, value))
 }
 
 /// True for the colon of a text in quotes that ends with it, as in `prompt('Password: ', …)`: the
@@ -211,7 +243,7 @@ fn in_xml_element(bytes: &[u8], at: usize) -> Option<Assignment> {
     let kind = secret_name::secret_kind(slice(bytes, start..start + len))
         .or_else(|| kind_of_attribute(tag))
         .or_else(|| kind_of_outer_element(bytes, start, len))?;
-    Some(Assignment { kind, value: assigned_value::value_in_element(bytes, at + 1)? })
+    Some(Assignment::new(kind, assigned_value::value_in_element(bytes, at + 1)?))
 }
 
 /// The kind that the element around announces: `<Password><Value>…`.
@@ -263,7 +295,7 @@ fn in_argument_list(bytes: &[u8], at: usize) -> Option<Assignment> {
         raw.contains(&b' ')
             || raw.iter().all(is_constant) && slice(bytes, name).iter().all(is_constant)
     };
-    (value.quoted && !is_listed).then_some(Assignment { kind, value })
+    (value.quoted && !is_listed).then_some(Assignment::new(kind, value))
 }
 
 /// True for the end of `'input[name=password]'`, from the name to the last bracket.
@@ -286,7 +318,7 @@ fn command_line_flag(bytes: &[u8], at: usize) -> Option<Assignment> {
     }
     let start = at + 1 + usize::from(byte_at(bytes, at + 1) == b'-');
     let run = slice(bytes, start..(start + 32).min(bytes.len()));
-    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_-".contains(b);
+    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_-.".contains(b);
     let len = run.iter().take_while(named).count();
     let end = start + len;
     if len < 2 || !b" \t".contains(&byte_at(bytes, end)) {
@@ -295,5 +327,5 @@ fn command_line_flag(bytes: &[u8], at: usize) -> Option<Assignment> {
     let kind = secret_name::secret_kind(slice(bytes, start..end))?;
     let mut value = assigned_value::value_after(bytes, end, b' ')?;
     value.requires_token = start == at + 1;
-    (!slice(bytes, value.range.clone()).starts_with(b"-")).then_some(Assignment { kind, value })
+    (!slice(bytes, value.range.clone()).starts_with(b"-")).then_some(Assignment::new(kind, value))
 }

@@ -1,16 +1,14 @@
-//! Secrets that somebody made of words: phrases, and a word beside the account that it opens.
+//! Secrets that somebody made of several words.
 
 use super::assigned_value::AssignedValue;
-use super::remark_words::{NO_PASSWORDS, STAND_INS};
+use super::remark_words::{STAND_INS, is_word_of_remarks};
 use super::secret_name;
 use super::slice;
-use crate::redact::validators::{is_joined_words, looks_like_password, not_a_word, words};
+use crate::redact::validators::{is_joined_words, looks_like_password, words};
 
 /// The shortest phrase, in bytes, and the fewest words of one.
 const MIN_PHRASE_LEN: usize = 12;
 const MIN_WORDS: usize = 3;
-/// The fewest letters of a word alone.
-const MIN_WORD_LEN: usize = 5;
 /// The longest line that names the account, in bytes.
 const MAX_LINE_BYTES: usize = 96;
 
@@ -37,7 +35,7 @@ pub(super) fn is_made_up(text: &str, value: &AssignedValue, next: u8) -> bool {
 fn is_phrase(text: &str, value: &AssignedValue, next: u8) -> bool {
     let ends = value.quoted || matches!(next, 0 | b'\r' | b'\n');
     let parts = || text.split(['-', '_', '.']);
-    let is_word = |part: &&str| part.len() >= 2 && part.bytes().all(|b| b.is_ascii_lowercase());
+    let is_word = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase());
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let count = parts().filter(is_word).count();
     let numbers = parts().filter(|part| is_number(part)).count();
@@ -48,11 +46,37 @@ fn is_phrase(text: &str, value: &AssignedValue, next: u8) -> bool {
         && !parts().any(|part| STAND_INS.contains(&part))
 }
 
-/// True for joined words that fill a line of settings, `COUCHDB_PASSWORD: apfel-kern-haus`,
-/// and for a sentence of any language in quotation marks behind a variable of a shell.
+/// True for joined words that fill a line of settings, `COUCHDB_PASSWORD: apfel-kern-haus`, or are in
+/// a mapping of YAML beside their account, and for a sentence of any language in quotation marks behind
+/// a variable of a shell.
 pub(super) fn is_password_of_words(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
     let is_joined = value.fills_line && !value.quoted && is_joined_words(text);
-    is_joined || is_sentence_of_variable(bytes, value, text)
+    is_joined
+        || is_in_flow_mapping(bytes, value, text)
+        || is_sentence_of_variable(bytes, value, text)
+}
+
+/// True for two small words or more with hyphens in `{user: ann, password: apfel-kern}`. In program text
+/// the hyphen would be a sign between two names, with blanks around it.
+fn is_in_flow_mapping(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
+    let before = slice(bytes, value.range.start.saturating_sub(MAX_LINE_BYTES)..value.range.start);
+    let Some(open) = before.iter().rposition(|b| matches!(b, b'{' | b'}' | b'\n')) else {
+        return false;
+    };
+    let fields = slice(before, open + 1..before.len()).split(|b| *b == b',');
+    let is_account = |field: &[u8]| {
+        let name = field.split(|b| *b == b':').next().unwrap_or_default().trim_ascii();
+        ACCOUNTS.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name))
+    };
+    let is_word = |part: &str| part.len() >= 3 && part.chars().all(char::is_lowercase);
+    !value.quoted
+        && value.separator == b':'
+        && before.get(open) == Some(&b'{')
+        && fields.into_iter().any(is_account)
+        && text.contains('-')
+        && text
+            .split('-')
+            .all(|part| is_word(part) && (part.len() < 4 || !is_word_of_remarks(part)))
 }
 
 /// True for `export BORG_PASSPHRASE='drei Möwen auf einem Poller'`.
@@ -64,45 +88,6 @@ fn is_sentence_of_variable(bytes: &[u8], value: &AssignedValue, text: &str) -> b
         && text.chars().all(|c| c.is_alphanumeric() || " .,'-".contains(c))
         && text.split(' ').filter(|word| !word.is_empty()).count() >= MIN_WORDS
         && !text.split(' ').any(|word| secret_name::secret_kind(word.as_bytes()).is_some())
-}
-
-/// True for a word that is the password of the account in the line above or below: `user: raj` and
-/// `password: barnacle`.
-pub(super) fn is_word_beside_account(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
-    value.fills_line
-        && value.separator == b':'
-        && text.len() >= MIN_WORD_LEN
-        && text.bytes().all(|b| b.is_ascii_lowercase())
-        && !NO_PASSWORDS.contains(&text)
-        && secret_name::secret_kind(text.as_bytes()).is_none()
-        && lines_around(bytes, value).any(|line| names_other_account(line, text))
-}
-
-/// The lines above and below that of a value.
-fn lines_around<'t>(bytes: &'t [u8], value: &AssignedValue) -> impl Iterator<Item = &'t [u8]> {
-    let (start, end) = (value.range.start, value.range.end);
-    let before = slice(bytes, start.saturating_sub(2 * MAX_LINE_BYTES)..start);
-    let above = before.rsplit(|b| *b == b'\n').nth(1);
-    let after = slice(bytes, end..(end + 2 * MAX_LINE_BYTES).min(bytes.len()));
-    let below = after.split(|b| *b == b'\n').nth(1);
-    above.into_iter().chain(below)
-}
-
-/// True for `user: raj`, unless the account is called as its password is, or is none.
-fn names_other_account(line: &[u8], password: &str) -> bool {
-    let Some((name, account)) = std::str::from_utf8(line).ok().and_then(|l| l.split_once(':'))
-    else {
-        return false;
-    };
-    let name = name.trim_start_matches([' ', '\t', '-']).trim_end().to_ascii_lowercase();
-    let account = account.trim().trim_matches(['"', '\'']);
-    let is_name = account.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-@".contains(&b));
-    line.len() <= MAX_LINE_BYTES
-        && ACCOUNTS.iter().any(|known| name == *known)
-        && !account.is_empty()
-        && is_name
-        && account != password
-        && (not_a_word(account) || account == "admin" || account == "guest")
 }
 
 #[cfg(test)]
@@ -157,28 +142,6 @@ mod tests {
             let word = text.get(from..).unwrap().trim_end_matches('\'');
             let value = AssignedValue { quoted, ..value(from..from + word.len(), !quoted) };
             assert_eq!(is_password_of_words(text.as_bytes(), &value, word), is, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_word_is_a_password_beside_an_account() {
-        for (text, is) in [
-            ("user: raj\npassword: barnacle", true),
-            ("password: barnacle\nusername: raj\n", true),
-            ("  login: \"raj\"\n  password: barnacle\n", true),
-            ("user: barnacle\npassword: barnacle", false),
-            ("user: string\npassword: barnacle", false),
-            ("user: ${USER}\npassword: barnacle", false),
-            ("city: Pune\npassword: barnacle", false),
-            ("user: raj\npassword: generated", false),
-            ("user: raj\npassword: mypassword", false),
-            ("password: barnacle", false),
-        ] {
-            let (before, after) = text.split_once("password: ").unwrap();
-            let from = before.len() + "password: ".len();
-            let word = after.lines().next().unwrap();
-            let value = value(from..from + word.len(), true);
-            assert_eq!(is_word_beside_account(text.as_bytes(), &value, word), is, "{text}");
         }
     }
 }

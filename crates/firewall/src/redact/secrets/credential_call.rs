@@ -14,9 +14,9 @@ use crate::redact::validators::{
 /// The most arguments that are read.
 const MAX_ARGUMENTS: usize = 5;
 /// Ends of names of calls that take a host, a database or the like before the user.
-const CONNECTING: [&str; 8] = [
-    "mysqli_connect", "mysql_connect", "sqlsrv_connect", "odbc_connect", "connect", "connection",
-    "pdo", "mysqli",
+const CONNECTING: [&str; 9] = [
+    "pdo->__construct", "mysqli_connect", "mysql_connect", "sqlsrv_connect", "odbc_connect",
+    "connect", "connection", "pdo", "mysqli",
 ];
 /// Ends of names that take the user first, although those of the others end like them.
 const USER_FIRST: [&str; 4] = ["oci_connect", "oci_pconnect", "new_connect", "oracledb.connect"];

@@ -8,7 +8,7 @@ use super::refused_forms::{
 };
 use super::secret_name::{self, SecretKind};
 use super::token_stats::{self, TokenStats, is_uuid};
-use super::{byte_at, chosen_secret, line_value, slice, vendor_id};
+use super::{byte_at, chosen_secret, line_value, slice, vendor_id, word_in_settings};
 use crate::redact::checksum;
 use crate::redact::validators::{
     has_scrambled_word, is_joined_words, is_of_two_names, is_span_or_method, looks_like_password,
@@ -24,7 +24,7 @@ const REFERENCE_PREFIXES: [&str; 20] = [
 
 /// True for a value that is encrypted where it stands: by SOPS or eyaml, Jasypt, Spring Cloud Config,
 /// or for a sealed secret of Kubernetes, which begins with the size of its key, 512 bytes.
-pub(super) fn is_ciphertext(text: &str) -> bool {
+pub(crate) fn is_ciphertext(text: &str) -> bool {
     const MIN_CIPHERTEXT_BYTES: usize = 20;
     const MIN_SEALED_BYTES: usize = 64;
     let is_sealed = matches!(text.as_bytes(), [b'A', b'g', b'A'..=b'D', rest @ ..]
@@ -154,20 +154,22 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
         }
         SecretKind::Password => {
             (is_password(text, &shape, value)
-                || chosen_secret::is_word_beside_account(bytes, value, text)
+                || word_in_settings::is_word_in_settings(bytes, value, text)
                 || chosen_secret::is_password_of_words(bytes, value, text))
                 && !token_stats::is_dated(raw)
         }
         SecretKind::Pass => {
-            shape.len >= 6
-                && shape.letters > 0
-                && is_password(text, &shape, value)
+            (shape.len >= 6 && shape.letters > 0 && is_password(text, &shape, value)
+                || word_in_settings::is_word_in_settings(bytes, value, text))
                 && !token_stats::is_dated(raw)
         }
         SecretKind::Secret | SecretKind::Chosen => {
             (is_token(text, &shape, value)
+                || is_scrambled_letters(text, value)
                 || is_chosen_secret(text, value, next)
-                || kind == SecretKind::Chosen && chosen_secret::is_made_up(text, value, next))
+                || kind == SecretKind::Chosen
+                    && (chosen_secret::is_made_up(text, value, next)
+                        || word_in_settings::is_word_of_variable(bytes, value, text)))
                 && !is_of_badge(bytes, value.range.start)
                 && !(shape.is_hex && is_in_list_of_checksums(bytes, value.range.start))
         }
@@ -175,10 +177,24 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
             shape.len >= 16
                 && shape.looks_random()
                 && !is_uuid(raw)
+                && !vendor_id::is_object_of_twilio(raw)
                 && is_token(text, &shape, value)
                 && !(shape.is_hex && is_in_list_of_checksums(bytes, value.range.start))
         }
     }
+}
+
+/// True for `vWdsFceeujBkpCzM`: letters of both cases with few vowels among them, as no words have.
+fn is_scrambled_letters(text: &str, value: &AssignedValue) -> bool {
+    const LENGTHS: std::ops::RangeInclusive<usize> = 12..=64;
+    let count = |is: fn(&u8) -> bool| text.bytes().filter(&is).count();
+    let vowels = count(|b| b"aeiouyAEIOUY".contains(b));
+    LENGTHS.contains(&text.len())
+        && !value.requires_token
+        && text.bytes().all(|b| b.is_ascii_alphabetic())
+        && count(u8::is_ascii_uppercase) >= 3
+        && count(u8::is_ascii_lowercase) >= 3
+        && vowels * 4 <= text.len()
 }
 
 /// True for `Kuckuck.uhr9` or `Zwie-back88` in quotes or at the end of a line: a secret that a person

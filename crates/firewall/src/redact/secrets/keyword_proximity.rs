@@ -174,6 +174,22 @@ fn is_line_of_block(bytes: &[u8], run: &Range<usize>) -> bool {
             || below.strip_prefix(b"\n").is_some_and(is_line))
 }
 
+/// The name that a token is assigned to.
+fn named_of<'t>(bytes: &'t [u8], near: &KeywordContext) -> &'t [u8] {
+    slice(bytes, near.name.clone())
+}
+
+/// True for what a vendor knows an application by, `trello key da47…`, and for the name of a token that
+/// cannot be used as one, `-accessor 7LFr…`.
+fn is_of_known_application(bytes: &[u8], token: usize) -> bool {
+    const MAX_DISTANCE: usize = 40;
+    let before = slice(bytes, token.saturating_sub(MAX_DISTANCE)..token).to_ascii_lowercase();
+    let is_key =
+        [&b" key "[..], b" key: ", b" key=", b"=key="].iter().any(|key| before.ends_with(key));
+    let names = |vendor: &[u8]| memchr::memmem::find(&before, vendor).is_some();
+    is_key && (names(b"trello") || names(b"pusher")) || before.ends_with(b"-accessor ")
+}
+
 /// The rule that the token matches, given its context.
 fn matching_rule(
     bytes: &[u8],
@@ -182,7 +198,11 @@ fn matching_rule(
     uuid: bool,
     near: &KeywordContext,
 ) -> Option<usize> {
-    if near.is_refused || secret_name::is_name_of_type(bytes, near.name.start) {
+    if near.is_refused
+        || is_of_known_application(bytes, token)
+        || near.in_name && secret_name::is_published(named_of(bytes, near))
+        || secret_name::is_name_of_type(bytes, near.name.start)
+    {
         return None;
     }
     let common = uuid || shape.is_hex && matches!(shape.len, 40 | 64 | 128);

@@ -2,6 +2,7 @@
 //! `| Password | x |`.
 
 use super::assigned_value::AssignedValue;
+use super::chosen_word::is_chosen_word;
 use super::secret_name::{self, SecretKind};
 use super::token_stats::TokenStats;
 use super::{MAX_VALUE_BYTES, byte_at, slice};
@@ -127,14 +128,24 @@ pub(super) fn in_next_cell(bytes: &[u8], at: usize) -> Option<AssignedValue> {
         None => return None,
     };
     let label = label.trim_ascii_start();
-    let label = if separator == b'|' { label.strip_prefix(b"|")? } else { label };
+    // The name of a setting: `smtp_pass`.
+    let is_setting = label.iter().any(|b| matches!(b, b'_' | b'.'));
+    let label = match label.strip_prefix(b"|") {
+        Some(label) if separator == b'|' => label,
+        None if separator == b'|' && !is_setting => return None,
+        _ => label,
+    };
     let around = |b: &&u8| b" \t\"*`:".contains(b);
     let start = label.iter().take_while(around).count();
     let end = label.len() - label.iter().rev().take_while(around).count();
     let label = label.get(start..end).filter(|label| !label.is_empty())?;
     // A name of JSON is no cell: `{"selector":"input#password","text":…`.
     let is_json = label.contains(&b'{') || label.windows(2).any(|two| two == b"\":");
-    if is_json || label.contains(&separator) || !secret_name::is_password_heading(label) {
+    let is_pass = is_setting && secret_name::secret_kind(label) == Some(SecretKind::Pass);
+    if is_json
+        || label.contains(&separator)
+        || !(is_pass || secret_name::is_password_heading(label))
+    {
         return None;
     }
     let run = slice(bytes, at + 1..(at + 1 + MAX_VALUE_BYTES).min(bytes.len()));
@@ -152,7 +163,20 @@ pub(super) fn in_next_cell(bytes: &[u8], at: usize) -> Option<AssignedValue> {
     let shape = TokenStats::of(value);
     let is_scrambled = shape.letter_digit_transitions >= 2
         || shape.digits > 0 && value.iter().any(|b| b"!#$%&*+@^~?".contains(b));
-    (is_scrambled && is_password(value)).then(|| labelled(at + 1 + start, end - start))
+    let is_word = is_setting && is_word_of_setting(label, value, slice(run, len..run.len()));
+    let is_value = is_password(value) && (is_scrambled || is_setting);
+    let found = labelled(at + 1 + start, end - start);
+    // A word needs no look at its form.
+    (is_value || is_word).then_some(AssignedValue { requires_token: !is_word, ..found })
+}
+
+/// True for a word that is the value of a setting, in the last cell of its row.
+fn is_word_of_setting(name: &[u8], value: &[u8], behind: &[u8]) -> bool {
+    let rest = behind.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii();
+    let name = name.to_ascii_lowercase();
+    (rest.is_empty() || rest == b"|")
+        && memchr::memmem::find(&name, value.to_ascii_lowercase().as_slice()).is_none()
+        && std::str::from_utf8(value).is_ok_and(is_chosen_word)
 }
 
 fn is_password(value: &[u8]) -> bool {

@@ -50,6 +50,22 @@ pub(super) fn follows_words(bytes: &[u8], name: usize) -> bool {
     line.iter().all(|b| b.is_ascii_alphabetic() || *b == b' ' || *b >= 0x80)
 }
 
+/// True for a field of a line of a log, beside other fields: `user=ann pass=a&b rc=0`.
+pub(super) fn is_beside_fields(bytes: &[u8], name: usize, value: &AssignedValue) -> bool {
+    const MAX_FIELD_BYTES: usize = 48;
+    let is_field =
+        |word: &[u8]| word.contains(&b'=') && !word.iter().any(|b| b"?&/\"'".contains(b));
+    let before = slice(bytes, name.saturating_sub(MAX_FIELD_BYTES)..name);
+    let Some(before) = before.strip_suffix(b" ") else { return false };
+    let end = value.range.end;
+    let after = slice(bytes, end..(end + MAX_FIELD_BYTES).min(bytes.len()));
+    let mut after = after.split(u8::is_ascii_whitespace).skip(1);
+    value.separator == b'='
+        && value.is_adjacent
+        && (before.rsplit(u8::is_ascii_whitespace).next().is_some_and(is_field)
+            || after.next().is_some_and(is_field))
+}
+
 /// The end of an unquoted value that fills its line.
 ///
 /// It goes on to a blank, except where a bracket closes that was not opened in it, or where a sign
@@ -69,9 +85,12 @@ pub(super) fn line_value_end(bytes: &[u8], value: &AssignedValue) -> usize {
     let is_mixed =
         text.bytes().any(|b| b.is_ascii_digit()) && text.bytes().any(|b| b.is_ascii_alphabetic());
     let continues = tail.iter().any(u8::is_ascii_alphanumeric);
-    let is_pair = text.split_once('&').is_some_and(|(first, last)| {
-        [first, last].iter().all(|part| part.len() > 2 && part.chars().all(char::is_alphabetic))
-    });
+    // Two words, perhaps with a number or a sign behind: `Amboss&Kranz!`.
+    let is_word = |part: &str| {
+        let part = part.trim_end_matches(|c: char| c.is_ascii_digit() || "!?+*#".contains(c));
+        part.chars().count() > 2 && part.chars().all(char::is_alphabetic)
+    };
+    let is_pair = text.split_once('&').is_some_and(|(first, last)| is_word(first) && is_word(last));
     if continues && (is_mixed || is_pair) && !is_program_text(text) { start + stop } else { end }
 }
 

@@ -20,7 +20,8 @@ const SECRET_ENDINGS: &[&str] = words![
 ];
 
 const PASS_WORDS: &[&str] = words![
-    "pass" "pw" "psw" "mdp" "psk" "presharedkey" "bindpw" "rootpw" "userpw" "adminpw" "dbpw"
+    "pass" "pw" "psw" "mdp" "psk" "presharedkey" "bindpw" "rootpw" "userpw" "adminpw" "dbpw" "dbpass" "remotepass" "smtppass" "ftppass" "mailpass" "imappass" "adminpass" "rootpass"
+    "userpass" "ldappass" "sqlpass" "wifipass" "webpass" "bindpass" "authpass" "mqttpass"
 ];
 
 /// Complete last words.
@@ -44,7 +45,7 @@ pub(super) const KEY_QUALIFIERS: &[&str] = words![
     "application" "subscription" "shared" "account" "deploy" "session" "client" "server"
     "consumer" "user" "write" "admin" "service" "security" "authentication" "storage" "functions"
     "integration" "rest" "live" "prod" "production" "sandbox" "test" "jwt" "hmac" "aes" "cipher" "crypto" "webhook"
-    "cookie" "sign" "wallet" "bot" "fernet"
+    "cookie" "sign" "wallet" "bot" "fernet" "map" "maps" "routing" "ingest" "ingestion" "activation" "weather" "geocoding" "local"
 ];
 
 /// Words before `key` that say what a key encrypts or signs, which people make up as they do a secret.
@@ -76,8 +77,8 @@ pub(super) const KEPT_THINGS: &[&str] = words![
 /// Words that mark a key or token as public.
 const PUBLIC_WORDS: &[&str] = words![
     "public" "pub" "csrf" "xsrf" "foreign" "primary" "partition" "sort" "cache" "next" "prev"
-    "previous" "page" "continuation" "cursor" "idempotency" "routing" "bucket" "object" "schema"
-    "sequence" "translation" "i18n" "group" "index" "row" "field" "column" "event" "map" "hot"
+    "previous" "page" "continuation" "cursor" "idempotency" "bucket" "object" "schema"
+    "sequence" "translation" "i18n" "group" "index" "row" "field" "column" "event" "hot"
     "keyboard" "resume" "sync" "dedupe" "natural" "surrogate" "composite" "unique" "authenticity"
     "lookup" "lock" "change" "host" "verification" "max" "min" "num" "per" "total" "restore" "publishable" "hashed"
     "site" "sitekey" "websocket" "component" "style"
@@ -102,7 +103,7 @@ pub(super) const ATTRIBUTE_WORDS: &[&str] = words![
 const QUALIFIER_WORDS: &[&str] = words![
     "prod" "production" "preprod" "staging" "stage" "stg" "dev" "devel" "development" "test" "qa"
     "uat" "sandbox" "old" "new" "current" "previous" "prev" "backup" "bak" "ro" "rw" "readonly"
-    "primary" "secondary" "replica" "value" "string"
+    "primary" "secondary" "replica" "value" "string" "private"
 ];
 
 /// The same for passwords: words that, after a word for a token, are about texts and models.

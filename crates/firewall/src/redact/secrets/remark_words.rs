@@ -12,7 +12,7 @@ pub(super) const STAND_INS: &[&str] = words![
 ];
 
 /// What is written for a password that is elsewhere.
-pub(super) const NO_PASSWORDS: &[&str] = words![
+const NO_PASSWORDS: &[&str] = words![
     "provided" "whatever" "anything" "something" "unchanged" "secure" "plain" "plaintext" "hashed" "encrypted" "never"
     "always" "array" "varchar" "supplied" "generated" "random" "inherit" "external" "vault" "keyring" "keychain" "prompted"
     "mypassword" "yourpassword" "somepassword" "thepassword" "pending" "unused" "blank" "removed" "expired" "locked"

@@ -361,7 +361,7 @@ pub(super) const RULES: &[ScanRule] = &[
         id: "token-form",
         kind: "api_key",
         masks: &[
-            ("sid SK0123456789abcdef0123456789abcdef", "SK0123456789abcdef0123456789abcdef"),
+            ("see SK0123456789abcdef0123456789abcdef", "SK0123456789abcdef0123456789abcdef"),
             ("m 0123456789abcdef0123456789abcde7-us12", "0123456789abcdef0123456789abcde7-us12"),
             (
                 "123456789:AAabcdefghij0123456789abcdefghijABC",

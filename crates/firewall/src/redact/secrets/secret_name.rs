@@ -12,8 +12,12 @@ use super::slice;
 use crate::redact::word_ending_trie::WordFlags;
 
 /// Headings of columns of accounts.
-const ACCOUNT_HEADINGS: &[&str] =
-    &["user", "username", "user name", "login", "account", "benutzer", "usuario", "utilisateur"];
+const ACCOUNT_HEADINGS: &[&str] = &[
+    "user", "username", "user name", "login", "account", "benutzer", "benutzername", "konto",
+    "usuario", "utilisateur", "identifiant", "utente", "gebruiker", "bruger", "brukernavn",
+    "bruker", "anvandare", "uzivatel", "uzytkownik", "felhasznalo", "utilizator", "kasutaja",
+    "pengguna", "kullanici", "e-mail", "email", "mail",
+];
 
 /// The kind of secret that a name announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +97,18 @@ pub(super) fn kind_of_heading(heading: &[u8]) -> Option<SecretKind> {
         .then_some(kind)
 }
 
+/// True for the heading of a column of accounts.
+pub(super) fn is_account_heading(cell: &[u8]) -> bool {
+    const IN_OTHER_SCRIPTS: [&str; 5] = ["логин", "пользователь", "用户名", "ユーザー名", "사용자"];
+    let around = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'`' | b'*');
+    let start = cell.iter().take_while(|byte| around(byte)).count();
+    let end = cell.len() - cell.iter().rev().take_while(|byte| around(byte)).count();
+    let cell = slice(cell, start..end.max(start));
+    let is_folded = !cell.is_empty()
+        && is_in_list(folded_name::FoldedName::fold(cell).as_bytes(), ACCOUNT_HEADINGS);
+    is_folded || IN_OTHER_SCRIPTS.iter().any(|known| known.as_bytes() == cell)
+}
+
 /// What a heading announces in its row: beside an account, a secret is a password.
 pub(super) fn kind_in_row(
     bytes: &[u8],
@@ -101,8 +117,8 @@ pub(super) fn kind_in_row(
     row: &[u8],
 ) -> SecretKind {
     let is_bare = slice(bytes, heading.clone()).trim_ascii().eq_ignore_ascii_case(b"secret");
-    let is_account = |cell: &[u8]| is_in_list(cell.trim_ascii(), ACCOUNT_HEADINGS);
-    match is_bare && row.split(|b| matches!(b, b',' | b';' | b'|' | b'\t')).any(is_account) {
+    let mut cells = row.split(|b| matches!(b, b',' | b';' | b'|' | b'\t'));
+    match is_bare && cells.any(is_account_heading) {
         true => SecretKind::Password,
         false => kind,
     }
@@ -134,7 +150,10 @@ fn kind_of_ascii_name(name: &[u8]) -> Option<SecretKind> {
     let (rest, word) = split_last_word(name);
     let found = NAME_WORDS.lookup(word);
     if found.of_endings == 0 {
-        return is_password_in_two_words(rest, word).then_some(SecretKind::Password);
+        return match is_password_in_two_words(rest, word) {
+            true => Some(SecretKind::Password),
+            false => kind_before_purpose(rest),
+        };
     }
     kind_by_last_word(rest, word, found)
         .or_else(|| kind_before_qualifier(rest, word).filter(|_| found.of_word & QUALIFIER != 0))
@@ -148,6 +167,17 @@ fn is_password_in_two_words(rest: &[u8], word: &[u8]) -> bool {
         _ => return false,
     };
     is_in_list(split_last_word(rest).1, before)
+}
+
+/// The kind of the key in `apiKeyForMaps`, `api_key_for_maps`, before what it is for.
+fn kind_before_purpose(rest: &[u8]) -> Option<SecretKind> {
+    let (before, word) = split_last_word(rest);
+    if !word.eq_ignore_ascii_case(b"for") {
+        return None;
+    }
+    let (rest, word) = split_last_word(before);
+    kind_by_last_word(rest, word, NAME_WORDS.lookup(word))
+        .filter(|kind| *kind == SecretKind::Secret)
 }
 
 /// The kind that a name announces without its last word, which says which of several it is:
@@ -184,6 +214,9 @@ fn kind_by_last_word(rest: &[u8], word: &[u8], found: WordFlags) -> Option<Secre
         return None;
     }
     let (before, qualifier) = split_last_word(rest);
+    if is_of_application(rest, word) {
+        return None;
+    }
     let is_alone = before.is_empty() && word.eq_ignore_ascii_case(b"key");
     if is_alone && is_in_list(qualifier, KEYS_OF_THINGS) {
         return None;
@@ -203,6 +236,16 @@ fn kind_by_last_word(rest: &[u8], word: &[u8], found: WordFlags) -> Option<Secre
         return None;
     };
     (!is_public(rest)).then_some(kind)
+}
+
+/// True for the name of a key by which a vendor knows an application, and which pages show:
+/// `PUSHER_APP_KEY`.
+fn is_of_application(rest: &[u8], word: &[u8]) -> bool {
+    let (before, qualifier) = split_last_word(rest);
+    let (_, vendor) = split_last_word(before);
+    word.eq_ignore_ascii_case(b"key")
+        && qualifier.eq_ignore_ascii_case(b"app")
+        && vendor.eq_ignore_ascii_case(b"pusher")
 }
 
 /// True if a word of the name marks its value as public.
@@ -228,7 +271,8 @@ pub(crate) fn is_public(mut name: &[u8]) -> bool {
 pub(super) fn is_published(name: &[u8]) -> bool {
     let (rest, word) = split_last_word(name);
     let is_key = word.eq_ignore_ascii_case(b"key");
-    word.eq_ignore_ascii_case(b"sitekey")
+    is_of_application(rest, word)
+        || word.eq_ignore_ascii_case(b"sitekey")
         || is_key && is_in_list(split_last_word(rest).1, &["site", "publishable", "public"])
 }
 
@@ -285,97 +329,4 @@ pub(super) fn is_identifier(name: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_tell_what_they_hold() {
-        for (name, expected) in [
-            ("password", Some(SecretKind::Password)),
-            ("PGPASSWORD", Some(SecretKind::Password)),
-            ("db.userPassword2", Some(SecretKind::Password)),
-            ("pass", Some(SecretKind::Pass)),
-            ("apiKey", Some(SecretKind::Secret)),
-            ("X-Api-Key", Some(SecretKind::Secret)),
-            ("slackToken", Some(SecretKind::Secret)),
-            ("JWT_SECRET", Some(SecretKind::Chosen)),
-            ("sessionSecret", Some(SecretKind::Chosen)),
-            ("jwtsecret", Some(SecretKind::Chosen)),
-            ("client_secret", Some(SecretKind::Secret)),
-            ("APIKEY", Some(SecretKind::Secret)),
-            ("jwtKey", Some(SecretKind::Chosen)),
-            ("SECRET_KEY", Some(SecretKind::Chosen)),
-            ("aes_key", Some(SecretKind::Secret)),
-            ("fileKey", None),
-            ("issue_key", None),
-            ("file_api_key", Some(SecretKind::Secret)),
-            ("key", Some(SecretKind::Weak)),
-            ("monkey", None),
-            ("keyword", None),
-            ("tokens", None),
-            ("passwordHash", None),
-            ("secret_name", None),
-            ("nextPageToken", None),
-            ("public_key", None),
-            ("STRIPE_PUBLISHABLE_KEY", None),
-            ("hashed_secret", None),
-            ("siteKey", None),
-            ("author", None),
-            ("contraseña", Some(SecretKind::Password)),
-            ("DB_CONTRASEÑA", Some(SecretKind::Password)),
-            ("пароль", Some(SecretKind::Password)),
-            ("über", None),
-            ("DB_PASSWORD_PROD", Some(SecretKind::Password)),
-            ("smtpPasswordOld", Some(SecretKind::Password)),
-            ("db.password.staging", Some(SecretKind::Password)),
-            ("PASSWORD_TEXT", Some(SecretKind::Password)),
-            ("db_pass_ro", Some(SecretKind::Pass)),
-            ("token_value", Some(SecretKind::Secret)),
-            ("SecretString", Some(SecretKind::Secret)),
-            ("api_key_prod", Some(SecretKind::Secret)),
-            ("SECRET_KEY_BASE", Some(SecretKind::Chosen)),
-            ("mot_de_passe", Some(SecretKind::Password)),
-            ("motDePasse", Some(SecretKind::Password)),
-            ("password_policy", None),
-            ("password_length_prod", None),
-            ("token_text", None),
-            ("secret_base", None),
-            ("pass_value", None),
-            ("public_key_value", None),
-            ("next_token_value", None),
-            ("key_value", None),
-            ("value", None),
-            ("new", None),
-            ("il_passe", None),
-            ("impasse", None),
-        ] {
-            assert_eq!(secret_kind(name.as_bytes()), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn a_word_before_a_key_says_that_it_is_public() {
-        for (text, is_public) in [
-            ("cache key", true),
-            ("the Primary key", true),
-            ("(sort key", true),
-            ("encryption key", false),
-            ("cache  key", false),
-            ("cache-key", false),
-            ("cache, key", false),
-            ("subcache key", false),
-            ("key", false),
-            (" key", false),
-        ] {
-            let key = text.len() - "key".len();
-            assert_eq!(is_public_phrase(text.as_bytes(), key), is_public, "{text}");
-        }
-    }
-
-    #[test]
-    fn words_are_taken_from_the_end() {
-        assert_eq!(split_last_word(b"myAPIKey2"), (&b"myAPI"[..], &b"Key"[..]));
-        assert_eq!(split_last_word(b"MY_TOKEN"), (&b"MY_"[..], &b"TOKEN"[..]));
-        assert_eq!(split_last_word(b"__"), (&b""[..], &b""[..]));
-    }
-}
+mod tests;

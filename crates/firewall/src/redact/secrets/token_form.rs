@@ -13,7 +13,7 @@ pub(super) fn known_token(bytes: &[u8], run: Range<usize>) -> Option<Range<usize
     let slashes = slice(bytes, run.clone()).iter().take_while(|b| **b == b'/').count();
     let run = run.start + slashes..run.end;
     let raw = slice(bytes, run.clone());
-    let is_known = is_twilio(raw)
+    let is_known = is_twilio(raw) && !is_behind_sid(bytes, run.start)
         || is_mailchimp(raw)
         || has_inner_mark(raw)
         || is_dotted_token(raw)
@@ -25,10 +25,21 @@ pub(super) fn known_token(bytes: &[u8], run: Range<usize>) -> Option<Range<usize
     std::str::from_utf8(raw).is_ok_and(not_placeholder).then_some(range)
 }
 
-/// A Twilio key: `SK` or `AC` and 32 hexadecimal digits.
+/// True behind a name that says that the secret stands elsewhere: `"sid": "SK…"`.
+fn is_behind_sid(bytes: &[u8], start: usize) -> bool {
+    const MAX_GAP: usize = 16;
+    let before = slice(bytes, start.saturating_sub(MAX_GAP)..start);
+    let is_sign = |b: &&u8| !b.is_ascii_alphanumeric();
+    let gap = before.iter().rev().take_while(is_sign).count();
+    let name = slice(before, 0..before.len() - gap);
+    name.len() >= 3
+        && name.get(name.len() - 3..).is_some_and(|end| end.eq_ignore_ascii_case(b"sid"))
+}
+
+/// A Twilio key: `SK` and 32 hexadecimal digits. Those with other letters are accounts and messages.
 fn is_twilio(raw: &[u8]) -> bool {
     raw.len() == 34
-        && (raw.starts_with(b"SK") || raw.starts_with(b"AC"))
+        && raw.starts_with(b"SK")
         && raw.get(2..).is_some_and(|rest| {
             rest.iter().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'))
                 && TokenStats::of(rest).letter_digit_transitions >= 3
@@ -82,6 +93,9 @@ fn is_dotted_token(raw: &[u8]) -> bool {
 /// A Telegram bot token: a number, a colon, and 35 characters beginning with `A`.
 fn telegram_bot_token(bytes: &[u8], run: Range<usize>) -> Option<Range<usize>> {
     let raw = slice(bytes, run.clone());
+    // In a URL the name of a method follows: `bot…/sendMessage`.
+    let raw = raw.split(|b| *b == b'/').next().unwrap_or_default();
+    let run = run.start..run.start + raw.len();
     if !(34..=36).contains(&raw.len()) || raw.first() != Some(&b'A') {
         return None;
     }
@@ -119,7 +133,7 @@ mod tests {
             is_twilio,
             &[
                 (format!("SK{HEX}"), true),
-                (format!("AC{HEX}"), true),
+                (format!("AC{HEX}"), false),
                 (format!("AK{HEX}"), false),
                 (format!("SK{HEX}0"), false),
                 (format!("SK{}", cut(HEX, 1..)), false),

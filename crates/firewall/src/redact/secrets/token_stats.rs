@@ -103,7 +103,7 @@ pub(super) fn is_uuid(token: &[u8]) -> bool {
 
 /// True for the name of a type: `MLKEM768X25519PrivateKey` ends in two words with capitals.
 pub(super) fn ends_in_words(raw: &[u8]) -> bool {
-    const MIN_LETTERS: usize = 8;
+    const MIN_LETTERS: usize = 9;
     /// A longer text may end so by chance.
     const MAX_BYTES: usize = 40;
     let same_word =

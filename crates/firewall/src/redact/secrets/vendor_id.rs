@@ -38,9 +38,16 @@ pub(super) fn is_vendor_id(token: &[u8]) -> bool {
 /// the account in an address of Twilio.
 pub(super) fn is_published(token: &[u8]) -> bool {
     let key = [&b"pk_live_"[..], b"pk_test_", b"phc_"].iter().find_map(|p| token.strip_prefix(*p));
-    let account = token.strip_prefix(b"AC");
-    key.is_some_and(is_word)
-        || account.is_some_and(|rest| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit))
+    key.is_some_and(is_word) || is_object_of_twilio(token) && !token.starts_with(b"SK")
+}
+
+/// True for the identifier of an account, a message, a key and the like of Twilio: two letters and 32
+/// hexadecimal digits.
+pub(super) fn is_object_of_twilio(token: &[u8]) -> bool {
+    let (kind, rest) = token.split_at_checked(2).unwrap_or_default();
+    kind.iter().all(u8::is_ascii_uppercase)
+        && rest.len() == 32
+        && rest.iter().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'))
 }
 
 /// A kind, an underscore, and letters and digits: `evt_3Nx7Yq2mN8rKd0XbL5vW3zPq`, or what

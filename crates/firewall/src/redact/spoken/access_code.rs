@@ -45,7 +45,7 @@ const THINGS: &[&str] = words![
     "сигналіз" "під'їзд" "хвіртк" "врата" "алармата"
     "πόρτα" "γκαράζ" "συναγερμ" "χρηματοκιβ" "λουκέτ" "θυρ"
     "uks" "värav" "seif" "durvis" "durų" "vārti" "spyn" "brava" "sef"
-    "pintu" "gerbang" "brankas" "cửa" "cổng" "két" "ドア" "玄関" "金庫" "ロッカー" "门" "門" "车库" "保险" "현관" "금고" "자물쇠" "باب" "خزنة" "דלת" "כספת"
+    "pintu" "gerbang" "brankas" "cửa" "cổng" "két" "ドア" "玄関" "金庫" "ロッカー" "门" "門" "车库" "保险" "현관" "창고" "대문" "출입문" "금고" "자물쇠" "باب" "خزنة" "דלת" "כספת"
 ];
 
 /// Words before a word for a code that say that it is no secret: `zip code`, `error code`.
@@ -63,7 +63,7 @@ const UNITS: &[&str] = words![
 ];
 
 /// Words directly before digits that say that they are typed.
-const TYPED: &[&str] = words!["enter" "dial" "press" "type" "use" "with" "then" "mit" "avec" "con" "med" "met" "number"];
+const TYPED: &[&str] = words!["enter" "dial" "press" "type" "use" "with" "then" "mit" "avec" "con" "med" "met" "number" "na" "com" "koodilla"];
 
 static THING_MATCHER: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(THINGS).ok());
@@ -98,6 +98,20 @@ pub(super) fn find(text: &str, label: Range<usize>, _end: usize) -> Option<Range
         || line.get(..found.start).is_some_and(names_thing)
         || names_thing(behind.split(['.', ';']).next().unwrap_or_default());
     is_of_thing.then(|| label.end + found.start..label.end + found.end)
+}
+
+/// The digits that a verb announces which opens or disarms, at the end of its clause. Otherwise they are a
+/// number of things: `opens with 4471 rooms`.
+pub(super) fn behind_verb(text: &str, label: Range<usize>, end: usize) -> Option<Range<usize>> {
+    const PARTICLES: [&str; 16] = [
+        "auf", "aus", "ab", "an", "and", "und", "et", "y", "e", "en", "i", "och", "og", "or",
+        "for", "to",
+    ];
+    let found = find(text, label, end)?;
+    let behind = grammar::line_after(text, found.end, BYTES_BEHIND);
+    let word = behind.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    let ends = !behind.starts_with(' ') || PARTICLES.contains(&word) || word.is_empty();
+    ends.then_some(found)
 }
 
 /// Digits in a line behind a word for a code, and what links them with it.

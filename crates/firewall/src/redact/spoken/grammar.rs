@@ -202,6 +202,7 @@ pub(super) fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
 fn is_comma_of_value(run: &str, at: usize) -> bool {
     let (before, after) = run.split_at_checked(at).unwrap_or((run, ""));
     let Some(rest) = after.strip_prefix(',') else { return false };
+    let rest = rest.trim_end_matches([',', '.', ';']);
     let is_sign = |c: char| c.is_ascii_digit() || "!#$%&*+@^~?".contains(c);
     let is_marked = before.contains(is_sign) || rest.contains(is_sign);
     before.ends_with(char::is_alphanumeric)
@@ -261,7 +262,9 @@ pub(super) fn line_end_after_question(text: &str, question: usize, end: usize) -
 /// Where the answer begins to a question on the same line: `the password? – klar: x`.
 pub(super) fn answer_behind_dash(text: &str, question: usize) -> Option<usize> {
     let rest = text.get(question..)?;
-    let dash = [" – ", " — "].into_iter().find(|dash| rest.starts_with(dash))?;
+    let dash = [" – ", " — ", " A: ", " R: ", " -> ", " → "]
+        .into_iter()
+        .find(|dash| rest.starts_with(dash))?;
     text.get(..question)?.ends_with('?').then_some(question + dash.len())
 }
 
@@ -310,6 +313,13 @@ pub(super) fn is_of_words(text: &str) -> bool {
     let parts = || text.split(['-', '.', '_']);
     parts().count() >= 3
         && parts().all(|part| !part.is_empty() && part.chars().all(char::is_alphabetic))
+}
+
+/// True for the form of a Romance participle, which says what became of a password: `bloqueada`.
+pub(super) fn is_participle(text: &str) -> bool {
+    const ENDINGS: [&str; 12] =
+        ["ada", "ado", "ida", "ido", "ata", "ato", "ita", "ito", "uta", "uto", "ée", "é"];
+    ENDINGS.iter().any(|end| text.ends_with(end))
 }
 
 /// True for what people write beside a word for a password, and what is none: a user and a machine,

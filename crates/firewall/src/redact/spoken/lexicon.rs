@@ -49,11 +49,11 @@ pub(super) const DEMANDS: &[&str] = words![
 const ACCOUNT_WORDS: &[&str] = words![
     "user" "login" "account" "benutzer" "konto" "identifiant" "usuario" "usuário" "utente" "utilizator" "gebruiker"
     "användar" "brukernavn" "bruger" "tunnus" "felhasznál" "uživ" "kullanıcı" "логин" "користувач" "потребител"
-    "ユーザー" "账号" "帳號" "用户" "사용자" "pengguna" "tài khoản" "lietot" "kasutaja" "korisnik" "notandi"
+    "ユーザー" "账号" "帳號" "用户" "사용자" "pengguna" "käyttäj" "utilisateur" "uporabni" "vartotoj" "tài khoản" "lietot" "kasutaja" "korisnik" "notandi"
 ];
 
 /// Parts of words for a wireless network.
-const NETWORK_WORDS: &[&str] = words!["wifi" "wi-fi" "wlan" "wpa" "ssid" "netzwerk:" "réseau:" "réseau :" "livebox" "freebox" "hotspot"];
+const NETWORK_WORDS: &[&str] = words!["wifi" "wi-fi" "wlan" "wpa" "ssid" "netzwerk:" "réseau:" "réseau :" "livebox" "freebox" "hotspot" "nettet" "nätverk" "netværk" "nettverk" "gastnetz" "gästenetz"];
 
 /// Words with a number behind that are no password: `Windows2022`, `ISO-27001`.
 pub(super) const NUMBERED: &[&str] = words![
@@ -69,7 +69,9 @@ fn matcher(words: &[&str]) -> Option<AhoCorasick> {
 
 /// True for a text that names an account.
 pub(super) fn names_account(text: &str) -> bool {
-    ACCOUNTS.as_ref().is_some_and(|words| words.is_match(text))
+    // The matcher folds the letters of ASCII alone.
+    let is_named = |text: &str| ACCOUNTS.as_ref().is_some_and(|words| words.is_match(text));
+    is_named(text) || !text.is_ascii() && is_named(&text.to_lowercase())
 }
 
 /// True for a text that names a wireless network.

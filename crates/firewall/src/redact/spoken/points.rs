@@ -13,6 +13,8 @@ pub(crate) mod form {
     pub(crate) const MIXED: i32 = 3;
     /// `wet-socks-drying`: words, which only a pair or the key of a network may be.
     pub(crate) const WORDS: i32 = 2;
+    /// `kiluvõileib`: a word that nobody says of passwords.
+    pub(crate) const WORD: i32 = 1;
 }
 
 /// The points of a place.
@@ -38,6 +40,8 @@ pub(crate) mod place {
     pub(crate) const OTHER_SCRIPT_LINKED: i32 = 1;
     /// The sentence says what passwords must be.
     pub(crate) const DEMAND: i32 = -4;
+    /// A word is told as a password, near an account or a network.
+    pub(crate) const TOLD: i32 = 1;
     /// The label is short.
     pub(crate) const SHORT_LABEL: i32 = -1;
 }

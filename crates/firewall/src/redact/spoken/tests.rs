@@ -93,7 +93,8 @@ fn labels_with_other_meanings_need_more() {
         ("spoken_pair", "wifi", "wifi: Cabin / wet-socks-drying", true),
         ("spoken_key", "key", "wifi, key: Nebel-41x", true),
         ("spoken_key", "key", "wifi, key: wet-socks-drying", true),
-        ("spoken_key", "key", "wifi, key: wet-socks", false),
+        ("spoken_key", "key", "wifi, key: wet-socks", true),
+        ("spoken_key", "key", "wifi, key: required", false),
         ("spoken_key", "key", "key: Nebel-41x", false),
         ("spoken_key", "key", "key: 4bT9xQ2mZ7vLp1KdR5sW", false),
         ("spoken_key", "ключ", "ключ доступа: 4bT9xQ2mZ7vLp1KdR5sW", true),
@@ -116,5 +117,60 @@ fn what_only_resembles_a_password_is_none() {
     ] {
         let sentence = format!("password: {text}");
         assert_eq!(value("spoken_password", "password", &sentence), None, "{text}");
+    }
+}
+
+#[test]
+fn a_word_is_a_password_only_where_one_is_told() {
+    for (text, label, found) in [
+        ("Parool on kiluvõileib, kasutaja ladu", "Parool", Some("kiluvõileib")),
+        ("Benutzer lager, Passwort: Haselnuss", "Passwort", Some("Haselnuss")),
+        ("gebruiker balie, wachtwoord zandkasteel", "wachtwoord", Some("zandkasteel")),
+        ("Senha do Wi-Fi da pousada: redeNaVaranda", "Senha", Some("redeNaVaranda")),
+        ("Das Kennwort lautet Herbstnebel.", "Kennwort", Some("Herbstnebel")),
+        ("Le mot de passe du wifi est tarte aux pommes.", "mot de passe", Some("tarte aux pommes")),
+        // Nothing is told of an account or a network.
+        ("wachtwoord zandkasteel", "wachtwoord", None),
+        ("Passwort: Haselnuss", "Passwort", None),
+        // The words are said of passwords, in any language.
+        ("Parool on vale, kasutaja ladu", "Parool", None),
+        ("user gast, password required", "password", None),
+        ("Benutzer lager, Passwort: abgelaufen", "Passwort", None),
+        ("usuario ana, contraseña bloqueada", "contraseña", None),
+        ("the wifi password is on the fridge", "password", None),
+        ("the wifi password is the same as last year", "password", None),
+        ("user = name\npassword = formfield", "password", None),
+        // The clause goes on, or there are more signs.
+        ("kullanıcı şifre ekranında, şifre: alanı boş", "şifre: ", None),
+        ("login(user: String, password: CharArray): Session", "password", None),
+    ] {
+        assert_eq!(value("spoken_password", label, text), found, "{text:?}");
+    }
+}
+
+#[test]
+fn below_a_command_stands_what_it_shows() {
+    for (label, text, found) in [
+        ("op read ", "$ op read op://x/nas/password\nkastanie-am-see", Some("kastanie-am-see")),
+        (
+            "pass show ",
+            "$ pass show berg/ap7\nEdelweiss Firn 4478\nurl: x",
+            Some("Edelweiss Firn 4478"),
+        ),
+        (
+            "CONFIG GET ",
+            "db:6379> CONFIG GET requirepass\n1) \"requirepass\"\n2) \"nelkenöl\"",
+            Some("nelkenöl"),
+        ),
+        (
+            "etcdctl get",
+            "$ X=3 etcdctl get /a/password\n/a/password\nTannen*zapfen",
+            Some("Tannen*zapfen"),
+        ),
+        ("pass show ", "$ pass show x/y\nError: x/y is not in the password store.", None),
+        ("CONFIG GET ", "db:6379> CONFIG GET appendonly\n1) \"appendonly\"\n2) \"yes\"", None),
+        ("pass show ", "please pass show tickets\nKiesel-weg-7", None),
+    ] {
+        assert_eq!(value("printed_named_secret", label, text), found, "{text:?}");
     }
 }

@@ -4,7 +4,7 @@
 use super::{
     CREDENTIAL_NAME_ENDINGS, not_a_path, not_a_plain_word, not_its_name, not_placeholder_password,
 };
-use crate::redact::secrets::{is_dated, is_word_of_remarks};
+use crate::redact::secrets::{is_chosen_word, is_dated, is_word_of_remarks};
 
 /// The fewest characters.
 const MIN_LENGTH: usize = 6;
@@ -76,9 +76,32 @@ pub(crate) fn is_joined_words(text: &str) -> bool {
         && !parts().any(is_word_of_remarks)
 }
 
+/// A password that was made, or words that are joined by a sign, with a digit, a capital or a sign of
+/// passwords among them. Keys of tickets have capitals and a number alone.
+pub(super) fn made_or_joined(text: &str) -> bool {
+    let is_joined = text.contains(['-', '_', '.', '!', '#', '&', '+'])
+        && text.bytes().any(|b| b.is_ascii_lowercase())
+        && text.bytes().any(|b| b.is_ascii_digit() || b"!#$%&*+@".contains(&b));
+    made_password(text) || is_joined && !is_method(text)
+}
+
 /// True for a password or for joined words.
 pub(super) fn password_or_words(text: &str) -> bool {
     looks_like_password(text) || is_joined_words(text)
+}
+
+/// True for a password, for joined words, and for a word that nobody says of passwords.
+pub(super) fn password_or_word(text: &str) -> bool {
+    password_or_words(text) || is_chosen_word(text)
+}
+
+/// What stands in the place of a password: one, a word, or a token with slashes in it.
+pub(super) fn placed_password(text: &str) -> bool {
+    const MIN_KEY_BYTES: usize = 24;
+    let is_key = text.len() >= MIN_KEY_BYTES
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=_-".contains(&b))
+        && text.bytes().any(|b| b.is_ascii_digit());
+    is_key && not_placeholder_password(text) || password_or_word(text)
 }
 
 /// What a command takes as a password, and not a plain word, which may stand in for one.
@@ -175,7 +198,7 @@ fn is_reference(text: &str) -> bool {
         || path.is_some_and(|(name, _)| !name.is_empty() && is_name(name))
 }
 
-/// `heather.Moor7`, `Kuckuck.uhr9` and `Kuckuck.4471`, but not `cfg.Token2`.
+/// `heather.Moor7`, `Kuckuck.uhr9`, `Kuckuck.44` and `Kuckuck.4471`, but not `cfg.Token2`.
 pub(crate) fn is_of_two_names(text: &str) -> bool {
     let Some((first, last)) = text.split_once('.') else { return false };
     let letters = last.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -185,7 +208,7 @@ pub(crate) fn is_of_two_names(text: &str) -> bool {
     // A shorter one of them is a name only if the first is capitalised: `Mar.alto_19`, `Kiebitz.ei4`.
     let are_long = first.len() >= 4 - usize::from(is_capital(first)) && letters.len() >= 3
         || is_capital(first) && first.len() >= 5 && letters.len() == 2;
-    let is_number = letters.is_empty() && matches!(last.len(), 3 | 4);
+    let is_number = letters.is_empty() && matches!(last.len(), 2..=4);
     (are_long || is_number && is_capital(first) && first.len() >= 5)
         && letters.len() < last.len()
         && !name.contains('_')
@@ -313,10 +336,10 @@ mod tests {
             is_of_two_names,
             &[
                 "heather.Moor7", "anna.Kim12", "Kuckuck.uhr9", "Mar.alto_19", "Hrad.ba_15",
-                "Kiebitz.ei4", "Kiebitz.4471",
+                "Kiebitz.ei4", "Kiebitz.4471", "Kiebitz.44",
             ],
             &[
-                "kiebitz.4471", "Ab.4471", "Kiebitz.44", "hea.Moor7", "Hea.mo7", "heather.Mo7",
+                "kiebitz.4471", "Ab.4471", "Kiebitz.4", "hea.Moor7", "Hea.mo7", "heather.Mo7",
                 "heather.Moor", "heather.moor7", "heather.Token2", "heather.Pwd1", "heather",
                 "Heather.a_moor7",
             ],
