@@ -241,6 +241,19 @@ class Corpus:
         return units
 
 
+def widened(path, start, phrases):
+    """The rows of a narrower table, for the pieces of `start` and some phrases, with the further dimensions of `start`."""
+    (offered, asked, of_phrases), (pieces, known) = read_table(path), read_vocabulary(path)
+    place = {piece: at for at, piece in enumerate(pieces)}
+    places = [place[piece] for piece in read_vocabulary(start)[0]]
+    further, wide = read_table(start)[0][:, offered.shape[1] :], np.zeros((len(phrases), read_table(start)[0].shape[1]), np.float32)
+    place = {phrase: at for at, phrase in enumerate(known)}
+    for at, phrase in enumerate(phrases):
+        if phrase in place:
+            wide[at, : offered.shape[1]] = of_phrases[place[phrase]]
+    return np.hstack([offered[places], further]), np.vstack([np.hstack([asked[places], further]), wide])
+
+
 def catalogs(blocks):
     """Blocks together, as catalogs of some 150 tools."""
     found, size = [[]], 0
@@ -266,10 +279,12 @@ def main():
     options.add_argument("--temperature", type=float, default=0.1)
     options.add_argument("--drop", type=float, default=0.2, help="the share of words that is left out")
     options.add_argument("--batch", type=int, default=320)
-    options.add_argument("--runs", type=int, default=2, help="how many runs the result is the mean of")
+    options.add_argument("--seeds", type=int, nargs="+", default=[1, 2], help="the result is the mean of a run for each")
     options.add_argument("--again", type=float, default=0.3, help="the share of the pairs of sets that an epoch has")
     options.add_argument("--servers", type=int, default=4, help="how many servers must have a phrase that gets a row")
-    options.add_argument("--rows", type=int, default=15_600, help="how many rows of requests and of phrases are kept")
+    options.add_argument("--mean-with", type=Path, help="a table tuned before, which the result is a mean with")
+    options.add_argument("--share", type=float, default=0.2, help="how much of that mean it is")
+    options.add_argument("--rows", type=int, default=18_300, help="how many rows of requests and of phrases are kept")
     options.add_argument("--out", required=True)
     args = options.parse_args()
 
@@ -326,9 +341,12 @@ def main():
 
     print(f"{total} tools, {len(corpus.tool)} requests, {len(phrases)} phrases; {sum(len(c.tool) for c in judged)} held back", flush=True)
     print(f"found before: {found(offered, asked)}", flush=True)
-    runs = [trained(seed) for seed in range(1, args.runs + 1)]
+    runs = [trained(seed) for seed in args.seeds]
     offered, asked = (sum(tables) / len(runs) for tables in zip(*runs))
     print(f"the mean of {len(runs)} runs: found {found(offered, asked)}", flush=True)
+    if args.mean_with:
+        before = widened(args.mean_with, args.start, phrases)
+        offered, asked = ((1 - args.share) * now + args.share * then for now, then in zip((offered, asked), before))
     seen, change = np.bincount(corpus.requests.indices, minlength=len(asked)), asked.copy()
     change[: len(names)] -= offered
     change[len(names) :] *= PHRASE / USUAL
