@@ -10,7 +10,7 @@ ASSETS = Path(__file__).parents[2] / "crates/contextweaver/assets"
 # Rows of one piece that differ by less than this share of their length are one row.
 SAME = 0.02
 # The largest number of four bits, and the shares of the largest number of a row that it may stand for.
-MOST, SHARES = 7, np.arange(0.5, 1.05, 0.05)
+MOST, SHARES = 7, (0.6, 0.7, 0.8, 0.9, 1.0)
 KINDS = {"I8": np.int8, "U8": np.uint8, "U16": np.uint16, "I32": np.int32, "F16": np.float16, "F32": np.float32}
 
 
@@ -48,7 +48,8 @@ def read_vocabulary(path):
 def four_bits(rows):
     """Rows as whole numbers from -7 to 7 with one factor each: of several factors, the one that is nearest."""
     largest = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-8)
-    best, factors, errors = np.zeros(rows.shape, np.int8), np.ones((len(rows), 1)), np.full((len(rows), 1), np.inf)
+    best, factors = np.zeros(rows.shape, np.int8), np.ones((len(rows), 1), np.float32)
+    errors = np.full((len(rows), 1), np.inf, np.float32)
     for share in SHARES:
         values = np.round(rows * (MOST / (largest * share))).clip(-MOST, MOST)
         factor = (rows * values).sum(axis=1, keepdims=True) / np.maximum((values**2).sum(axis=1, keepdims=True), 1)

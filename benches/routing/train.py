@@ -242,16 +242,14 @@ class Corpus:
 
 
 def widened(path, start, phrases):
-    """The rows of a narrower table, for the pieces of `start` and some phrases, with the further dimensions of `start`."""
+    """The rows of a narrower table, for the pieces of `start` and some phrases, with zeros in its further dimensions."""
     (offered, asked, of_phrases), (pieces, known) = read_table(path), read_vocabulary(path)
-    place = {piece: at for at, piece in enumerate(pieces)}
-    places = [place[piece] for piece in read_vocabulary(start)[0]]
-    further, wide = read_table(start)[0][:, offered.shape[1] :], np.zeros((len(phrases), read_table(start)[0].shape[1]), np.float32)
-    place = {phrase: at for at, phrase in enumerate(known)}
-    for at, phrase in enumerate(phrases):
-        if phrase in place:
-            wide[at, : offered.shape[1]] = of_phrases[place[phrase]]
-    return np.hstack([offered[places], further]), np.vstack([np.hstack([asked[places], further]), wide])
+    of_piece, of_phrase = ({name: at for at, name in enumerate(names)} for names in (pieces, known))
+    places = [of_piece[piece] for piece in read_vocabulary(start)[0]]
+    nothing = np.zeros(offered.shape[1], np.float32)
+    phrase_rows = [of_phrases[of_phrase[phrase]] if phrase in of_phrase else nothing for phrase in phrases]
+    further = read_table(start)[0].shape[1] - offered.shape[1]
+    return [np.pad(rows, ((0, 0), (0, further))) for rows in (offered[places], np.vstack([asked[places], *phrase_rows]))]
 
 
 def catalogs(blocks):
@@ -275,16 +273,16 @@ def main():
     options.add_argument("--held", type=float, default=0.0, help="the share of servers that is held back, of files in --hold")
     options.add_argument("--hold", nargs="*", default=[], help="files of which servers may be held back; all, if none is named")
     options.add_argument("--epochs", type=int, default=5)
-    options.add_argument("--rate", type=float, default=0.015)
+    options.add_argument("--rate", type=float, default=0.02)
     options.add_argument("--temperature", type=float, default=0.1)
     options.add_argument("--drop", type=float, default=0.2, help="the share of words that is left out")
     options.add_argument("--batch", type=int, default=320)
     options.add_argument("--seeds", type=int, nargs="+", default=[1, 2], help="the result is the mean of a run for each")
-    options.add_argument("--again", type=float, default=0.3, help="the share of the pairs of sets that an epoch has")
-    options.add_argument("--servers", type=int, default=4, help="how many servers must have a phrase that gets a row")
+    options.add_argument("--again", type=float, default=0.6, help="the share of the pairs of sets that an epoch has")
+    options.add_argument("--servers", type=int, default=5, help="how many servers must have a phrase that gets a row")
     options.add_argument("--mean-with", type=Path, help="a table tuned before, which the result is a mean with")
-    options.add_argument("--share", type=float, default=0.2, help="how much of that mean it is")
-    options.add_argument("--rows", type=int, default=18_300, help="how many rows of requests and of phrases are kept")
+    options.add_argument("--share", type=float, default=0.5, help="how much of that mean it is")
+    options.add_argument("--rows", type=int, default=18_150, help="how many rows of requests and of phrases are kept")
     options.add_argument("--out", required=True)
     args = options.parse_args()
 

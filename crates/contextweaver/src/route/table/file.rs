@@ -53,7 +53,9 @@ impl RowValues {
         match self {
             Self::Bytes(bytes) => {
                 let values = row_of(bytes, row, sum.len());
-                sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += i64::from(*value) * factor);
+                sum.iter_mut()
+                    .zip(values)
+                    .for_each(|(sum, value)| *sum += i64::from(*value) * factor);
             }
             Self::Nibbles(bytes) => {
                 let pairs = row_of(bytes, row, sum.len() / 2);
@@ -301,7 +303,10 @@ mod tests {
         // 1 and 2, -1 and 7, -7 and 0, -8 and 3; the scales are 1 and one half.
         let data = [0x21, 0x7f, 0x09, 0x38, 0x00, 0x3c, 0x00, 0x38];
         let rows = read(&file(&nibbles("U8", 2), &data)).unwrap();
-        assert_eq!((rows.dimensions, rows.piece_count(), &*rows.scales), (4, 2, &[65_536, 32_768][..]));
+        assert_eq!(
+            (rows.dimensions, rows.piece_count(), &*rows.scales),
+            (4, 2, &[65_536, 32_768][..])
+        );
         let mut sum = [100; 4];
         rows.values.add_row(0, &mut sum, 10);
         assert_eq!(sum, [110, 120, 90, 170]);
