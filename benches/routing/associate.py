@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from train import ASSETS, Pieces, read_table, words
+from token_table import ASSETS, read_table, read_vocabulary
+from train import Pieces, words
 
 HERE = Path(__file__).parent
 GOALS = HERE.parents[1] / "crates/contextweaver/tests/data/goals"
@@ -65,7 +66,8 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--sets", type=Path, help="a folder of sets whose tools are read")
     args = options.parse_args()
-    pieces, (tools, requests, _) = Pieces(), read_table(ASSETS / "token_table.safetensors")
+    table = ASSETS / "token_table.safetensors"
+    pieces, (tools, requests, _) = Pieces(read_vocabulary(table)[0]), read_table(table)
     stop = set(re.findall(r'"([a-z]+)"', STOP_WORDS.read_text()))
 
     def counts(word):

@@ -16,17 +16,14 @@ import json
 import math
 import random
 import re
-import struct
 import time
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sparse
+from token_table import ASSETS, read_table, read_vocabulary, write_table
 
-ASSETS = Path(__file__).parents[2] / "crates/contextweaver/assets"
-# Rows of one piece that differ by less than this share of their length are one row.
-SAME = 0.02
 WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 STOP_WORDS = set(re.findall(r'"([a-z]+)"', (Path(__file__).parents[2] / "crates/weaver-text/src/stop.rs").read_text()))
 # What a stop word and a phrase of two words count, where another word counts how rare it is in a catalog of so many tools.
@@ -35,65 +32,11 @@ STOP_WORD, PHRASE, CATALOG = 2.0, 6.0, 150
 USUAL = 4.0
 
 
-def read_table(path):
-    """The rows for words of tools, those for words of requests, and those for phrases."""
-    raw = Path(path).read_bytes()
-    size = struct.unpack("<Q", raw[:8])[0]
-    head = json.loads(raw[8 : 8 + size])
-
-    def tensor(name, kind):
-        start, end = head[name]["data_offsets"]
-        return np.frombuffer(raw[8 + size + start : 8 + size + end], kind).reshape(head[name]["shape"])
-
-    rows = tensor("embeddings_i8", np.int8).astype(np.float32) * tensor("row_scale", np.float32).reshape(-1, 1)
-    pieces, phrases = read_vocabulary()
-    if "query_mapping" not in head:
-        return rows, rows, np.zeros((0, rows.shape[1]), np.float32)
-    asked = rows[tensor("query_mapping", np.int32)]
-    return rows[: len(pieces)], asked[: len(pieces)], asked[len(pieces) :]
-
-
-def read_vocabulary():
-    """The pieces of words, and the phrases of two words behind them."""
-    lines = (ASSETS / "token_table.vocab.txt").read_text().rstrip("\n").split("\n")
-    return [line for line in lines if " " not in line], [line for line in lines if " " in line]
-
-
-def write_table(path, offered, asked, phrases, seen, most):
-    """Rows for words of tools, those for phrases, then the rows for words of requests that differ from those of tools.
-
-    `most` rows of requests, those of phrases among them, are kept: those that change most in the requests that were `seen`.
-    """
-    pieces, change = len(offered), asked.copy()
-    change[:pieces] -= offered
-    lengths = np.linalg.norm(change, axis=1)
-    differs = lengths > SAME * np.append(np.linalg.norm(offered, axis=1), np.zeros(len(phrases)))
-    lengths[pieces:] *= PHRASE / USUAL
-    order = np.argsort(-lengths * np.sqrt(seen) * differs, kind="stable")
-    kept = np.sort(order[: min(most, differs.sum())])
-    own, kept_phrases = kept[kept < pieces], kept[kept >= pieces]
-    table = np.vstack([offered, asked[kept_phrases], asked[own]])
-    phrases = [phrases[at - pieces] for at in kept_phrases]
-    mapping = np.arange(pieces + len(phrases), dtype=np.int32)
-    mapping[own] = len(mapping) + np.arange(len(own))
-    scales = np.maximum(np.abs(table).max(axis=1) / 127, 1e-8)
-    values = np.round(table / scales[:, None]).clip(-127, 127).astype(np.int8)
-    tensors = [("embeddings_i8", "I8", values), ("row_scale", "F32", scales.astype(np.float32)), ("query_mapping", "I32", mapping)]
-    head, end = {}, 0
-    for name, kind, values in tensors:
-        head[name] = {"dtype": kind, "shape": values.shape, "data_offsets": [end, end + values.nbytes]}
-        end += values.nbytes
-    text = json.dumps(head, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    Path(path).write_bytes(struct.pack("<Q", len(text)) + text + b"".join(values.tobytes() for _, _, values in tensors))
-    Path(path).with_suffix(".vocab.txt").write_text("\n".join(read_vocabulary()[0] + phrases) + "\n")
-
-
 class Pieces:
     """Words into the longest pieces of the vocabulary."""
 
-    def __init__(self):
-        self.rows = {piece: row for row, piece in enumerate(read_vocabulary()[0])}
+    def __init__(self, pieces):
+        self.rows = {piece: row for row, piece in enumerate(pieces)}
         self.known = {}
 
     def of(self, word):
@@ -298,6 +241,17 @@ class Corpus:
         return units
 
 
+def widened(path, start, phrases):
+    """The rows of a narrower table, for the pieces of `start` and some phrases, with zeros in its further dimensions."""
+    (offered, asked, of_phrases), (pieces, known) = read_table(path), read_vocabulary(path)
+    of_piece, of_phrase = ({name: at for at, name in enumerate(names)} for names in (pieces, known))
+    places = [of_piece[piece] for piece in read_vocabulary(start)[0]]
+    nothing = np.zeros(offered.shape[1], np.float32)
+    phrase_rows = [of_phrases[of_phrase[phrase]] if phrase in of_phrase else nothing for phrase in phrases]
+    further = read_table(start)[0].shape[1] - offered.shape[1]
+    return [np.pad(rows, ((0, 0), (0, further))) for rows in (offered[places], np.vstack([asked[places], *phrase_rows]))]
+
+
 def catalogs(blocks):
     """Blocks together, as catalogs of some 150 tools."""
     found, size = [[]], 0
@@ -319,20 +273,21 @@ def main():
     options.add_argument("--held", type=float, default=0.0, help="the share of servers that is held back, of files in --hold")
     options.add_argument("--hold", nargs="*", default=[], help="files of which servers may be held back; all, if none is named")
     options.add_argument("--epochs", type=int, default=5)
-    options.add_argument("--rate", type=float, default=0.015)
+    options.add_argument("--rate", type=float, default=0.02)
     options.add_argument("--temperature", type=float, default=0.1)
     options.add_argument("--drop", type=float, default=0.2, help="the share of words that is left out")
     options.add_argument("--batch", type=int, default=320)
-    options.add_argument("--runs", type=int, default=2, help="how many runs the result is the mean of")
-    options.add_argument("--again", type=float, default=0.3, help="the share of the pairs of sets that an epoch has")
-    options.add_argument("--servers", type=int, default=4, help="how many servers must have a phrase that gets a row")
+    options.add_argument("--seeds", type=int, nargs="+", default=[1, 2], help="the result is the mean of a run for each")
+    options.add_argument("--again", type=float, default=0.6, help="the share of the pairs of sets that an epoch has")
+    options.add_argument("--servers", type=int, default=5, help="how many servers must have a phrase that gets a row")
     options.add_argument("--mean-with", type=Path, help="a table tuned before, which the result is a mean with")
-    options.add_argument("--share", type=float, default=0.35, help="how much of that mean it is")
-    options.add_argument("--rows", type=int, default=15_600, help="how many rows of requests and of phrases are kept")
+    options.add_argument("--share", type=float, default=0.5, help="how much of that mean it is")
+    options.add_argument("--rows", type=int, default=18_150, help="how many rows of requests and of phrases are kept")
     options.add_argument("--out", required=True)
     args = options.parse_args()
 
-    pieces, (offered, asked, _) = Pieces(), read_table(args.start)
+    names = read_vocabulary(args.start)[0]
+    pieces, (offered, asked, _) = Pieces(names), read_table(args.start)
     blocks = [(path, block) for path in args.pairs for block in read_pairs(path)]
     random.Random(7).shuffle(blocks)
     may_hold = [one for one in blocks if not args.hold or one[0] in args.hold]
@@ -384,16 +339,17 @@ def main():
 
     print(f"{total} tools, {len(corpus.tool)} requests, {len(phrases)} phrases; {sum(len(c.tool) for c in judged)} held back", flush=True)
     print(f"found before: {found(offered, asked)}", flush=True)
-    runs = [trained(seed) for seed in range(1, args.runs + 1)]
+    runs = [trained(seed) for seed in args.seeds]
     offered, asked = (sum(tables) / len(runs) for tables in zip(*runs))
     print(f"the mean of {len(runs)} runs: found {found(offered, asked)}", flush=True)
     if args.mean_with:
-        before, before_asked, _ = read_table(args.mean_with)
-        offered = (1 - args.share) * offered + args.share * before
-        asked *= 1 - args.share
-        asked[: len(offered)] += args.share * before_asked
-    seen = np.bincount(corpus.requests.indices, minlength=len(asked))
-    write_table(args.out, offered, asked, phrases, seen, args.rows)
+        before = widened(args.mean_with, args.start, phrases)
+        offered, asked = ((1 - args.share) * now + args.share * then for now, then in zip((offered, asked), before))
+    seen, change = np.bincount(corpus.requests.indices, minlength=len(asked)), asked.copy()
+    change[: len(names)] -= offered
+    change[len(names) :] *= PHRASE / USUAL
+    changes = np.linalg.norm(change, axis=1) * np.sqrt(seen)
+    write_table(args.out, names, offered, asked, phrases, changes, args.rows)
 
 
 if __name__ == "__main__":

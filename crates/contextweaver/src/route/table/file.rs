@@ -14,12 +14,14 @@ const MAX_FILE: usize = 512 * 1024 * 1024;
 const MAX_HEADER: usize = 16 * 1024 * 1024;
 /// The largest scale of a row, as an integer.
 const SCALE: f64 = 65_536.0;
+/// The name of a tensor with two numbers in each byte.
+const NIBBLES: &str = "embeddings_i4";
 
-/// The rows of a table, each quantised to bytes with a scale of its own.
+/// The rows of a table, each quantised to whole numbers with a scale of its own.
 #[derive(Debug)]
 pub(super) struct TableRows {
     pub(super) dimensions: usize,
-    pub(super) bytes: Box<[i8]>,
+    pub(super) values: RowValues,
     /// The factor of each row, in units of 1/65,536 of the largest.
     pub(super) scales: Box<[u32]>,
     /// The row of each piece, if it is not simply the one with the same index.
@@ -34,6 +36,40 @@ impl TableRows {
         let mapping = self.mapping.as_ref().or(self.query_mapping.as_ref());
         mapping.map_or(self.scales.len(), |mapping| mapping.len())
     }
+}
+
+/// The numbers of all rows, one row after the other.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum RowValues {
+    Bytes(Box<[i8]>),
+    /// Two numbers of four bits in each byte, the lower bits first.
+    Nibbles(Box<[u8]>),
+}
+
+impl RowValues {
+    /// Adds a row of so many dimensions to a sum, multiplied with a factor. A row that is not there adds
+    /// nothing.
+    pub(super) fn add_row(&self, row: usize, sum: &mut [i64], factor: i64) {
+        match self {
+            Self::Bytes(bytes) => {
+                let values = row_of(bytes, row, sum.len());
+                sum.iter_mut()
+                    .zip(values)
+                    .for_each(|(sum, value)| *sum += i64::from(*value) * factor);
+            }
+            Self::Nibbles(bytes) => {
+                let pairs = row_of(bytes, row, sum.len() / 2);
+                for ([first, second], pair) in sum.as_chunks_mut().0.iter_mut().zip(pairs) {
+                    *first += i64::from((pair << 4).cast_signed() >> 4) * factor;
+                    *second += i64::from(pair.cast_signed() >> 4) * factor;
+                }
+            }
+        }
+    }
+}
+
+fn row_of<T>(values: &[T], row: usize, width: usize) -> &[T] {
+    values.get(row * width..(row + 1) * width).unwrap_or_default()
 }
 
 /// A tensor as the header describes it.
@@ -59,7 +95,7 @@ struct File<'a> {
 
 pub(super) fn read(bytes: &[u8]) -> Result<TableRows, TableError> {
     let file = File::parse(bytes)?;
-    let named = ["embeddings", "embeddings_i8", "embedding.weight"];
+    let named = ["embeddings", "embeddings_i8", NIBBLES, "embedding.weight"];
     let rows = named.into_iter().find_map(|name| file.tensor(name).transpose());
     let rows = rows.unwrap_or(Err(TableError::Missing { what: "tensor `embeddings`" }))?;
     let (count, dimensions) = rows.rows_and_dimensions()?;
@@ -72,7 +108,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<TableRows, TableError> {
         }
         weights.iter_mut().zip(factors).for_each(|(weight, factor)| *weight *= factor);
     }
-    let (bytes, mut scales) = rows.bytes(dimensions)?;
+    let (values, mut scales) = rows.values(count, dimensions)?;
     scales.iter_mut().zip(&weights).for_each(|(scale, weight)| *scale *= weight);
     let mapping = |name| file.tensor(name)?.map(|tensor| self::mapping(&tensor, count)).transpose();
     let (mapping, query_mapping) = (mapping("mapping")?, mapping("query_mapping")?);
@@ -82,7 +118,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<TableRows, TableError> {
         let (what, wanted) = ("query_mapping", "as long as `mapping`");
         return Err(TableError::Shape { what, found: format!("{} rows", queries.len()), wanted });
     }
-    Ok(TableRows { dimensions, bytes, scales: to_fixed_point(&scales)?, mapping, query_mapping })
+    Ok(TableRows { dimensions, values, scales: to_fixed_point(&scales)?, mapping, query_mapping })
 }
 
 /// Scales as integers, so that sums are the same on every machine.
@@ -100,6 +136,7 @@ fn to_fixed_point(scales: &[f64]) -> Result<Box<[u32]>, TableError> {
 fn mapping(tensor: &Tensor<'_>, rows: usize) -> Result<Box<[u32]>, TableError> {
     let wanted = "a row for each piece";
     let width = match tensor.dtype.as_str() {
+        "U16" => 2,
         "I32" | "U32" => 4,
         "I64" | "U64" => 8,
         _ => return Err(tensor.shape_error(wanted)),
@@ -161,7 +198,7 @@ impl Tensor<'_> {
     fn width(&self) -> Option<usize> {
         Some(match self.dtype.as_str() {
             "I8" | "U8" => 1,
-            "F16" | "BF16" => 2,
+            "F16" | "BF16" | "U16" => 2,
             "F32" | "I32" | "U32" => 4,
             "F64" | "I64" | "U64" => 8,
             _ => return None,
@@ -169,20 +206,27 @@ impl Tensor<'_> {
     }
 
     fn rows_and_dimensions(&self) -> Result<(usize, usize), TableError> {
+        let in_one = if self.name == NIBBLES { 2 } else { 1 };
         match self.shape.as_slice() {
-            [rows, dimensions] if (1..=MAX_DIMENSIONS).contains(dimensions) => {
-                Ok((*rows, *dimensions))
+            [rows, width] if (1..=MAX_DIMENSIONS / in_one).contains(width) => {
+                Ok((*rows, width * in_one))
             }
             _ => Err(self.shape_error("rows of 1 to 1,024 numbers")),
         }
     }
 
-    /// The rows quantised to bytes, and the scale of each.
-    fn bytes(&self, dimensions: usize) -> Result<(Box<[i8]>, Vec<f64>), TableError> {
-        if self.dtype == "I8" {
-            let bytes: Box<[i8]> = self.bytes.iter().map(|byte| byte.cast_signed()).collect();
-            let scales = vec![1.0; bytes.len() / dimensions];
-            return Ok((bytes, scales));
+    /// The rows as whole numbers, and the scale of each.
+    fn values(&self, count: usize, dimensions: usize) -> Result<(RowValues, Vec<f64>), TableError> {
+        match (self.name, self.dtype.as_str()) {
+            (NIBBLES, "U8") => {
+                return Ok((RowValues::Nibbles(self.bytes.into()), vec![1.0; count]));
+            }
+            (NIBBLES, _) => return Err(self.shape_error("two numbers in each byte, as U8")),
+            (_, "I8") => {
+                let bytes = self.bytes.iter().map(|byte| byte.cast_signed()).collect();
+                return Ok((RowValues::Bytes(bytes), vec![1.0; count]));
+            }
+            _ => {}
         }
         let values = self.numbers()?;
         let (mut bytes, mut scales) = (Vec::with_capacity(values.len()), Vec::new());
@@ -193,7 +237,7 @@ impl Tensor<'_> {
             bytes.extend(row.iter().map(|value| (value * unit).round() as i8));
             scales.push(most / 127.0);
         }
-        Ok((bytes.into(), scales))
+        Ok((RowValues::Bytes(bytes.into()), scales))
     }
 
     fn numbers(&self) -> Result<Vec<f64>, TableError> {
@@ -243,13 +287,46 @@ mod tests {
         [&length, header.as_bytes(), data].concat()
     }
 
+    fn bytes(values: &[i8]) -> RowValues {
+        RowValues::Bytes(values.into())
+    }
+
+    /// Two rows of four numbers of four bits.
+    fn nibbles(dtype: &str, width: usize) -> String {
+        let tensor = format!(r#"{{"dtype":"{dtype}","shape":[2,{width}],"data_offsets":[0,4]}}"#);
+        let scale = r#"{"dtype":"F16","shape":[2],"data_offsets":[4,8]}"#;
+        format!(r#"{{"embeddings_i4":{tensor},"row_scale":{scale}}}"#)
+    }
+
+    #[test]
+    fn two_numbers_of_four_bits_stand_in_a_byte() {
+        // 1 and 2, -1 and 7, -7 and 0, -8 and 3; the scales are 1 and one half.
+        let data = [0x21, 0x7f, 0x09, 0x38, 0x00, 0x3c, 0x00, 0x38];
+        let rows = read(&file(&nibbles("U8", 2), &data)).unwrap();
+        assert_eq!(
+            (rows.dimensions, rows.piece_count(), &*rows.scales),
+            (4, 2, &[65_536, 32_768][..])
+        );
+        let mut sum = [100; 4];
+        rows.values.add_row(0, &mut sum, 10);
+        assert_eq!(sum, [110, 120, 90, 170]);
+        rows.values.add_row(1, &mut sum, -1);
+        assert_eq!(sum, [117, 120, 98, 167]);
+        // There is no third row.
+        rows.values.add_row(2, &mut sum, 1);
+        assert_eq!(sum, [117, 120, 98, 167]);
+        for wrong in [nibbles("I8", 2), nibbles("F16", 1), nibbles("U8", 513)] {
+            assert_eq!(read(&file(&wrong, &data)).err().unwrap().code(), "table.shape", "{wrong}");
+        }
+    }
+
     #[test]
     fn floats_are_scaled_row_by_row() {
         let header = r#"{"embeddings":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}}"#;
         let numbers = [1.0_f32, -0.5, 0.0, 0.0, 0.5, 0.25];
         let data: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
         let rows = read(&file(header, &data)).unwrap();
-        assert_eq!((rows.dimensions, &*rows.bytes), (2, &[127, -64, 0, 0, 127, 64][..]));
+        assert_eq!((rows.dimensions, rows.values), (2, bytes(&[127, -64, 0, 0, 127, 64])));
         assert_eq!(*rows.scales, [65_536, 0, 32_768]);
     }
 
@@ -263,7 +340,7 @@ mod tests {
         data.extend([1.0_f64, 0.25].iter().flat_map(|n| n.to_le_bytes()));
         data.extend([1_i64, 0, 1].iter().flat_map(|n| n.to_le_bytes()));
         let rows = read(&file(header, &data)).unwrap();
-        assert_eq!((&*rows.bytes, &*rows.scales), (&[127, -127][..], &[65_536, 32_768][..]));
+        assert_eq!((rows.values, &*rows.scales), (bytes(&[127, -127]), &[65_536, 32_768][..]));
         assert_eq!(rows.mapping.as_deref(), Some(&[1, 0, 1][..]));
         assert_eq!(
             [half_to_f64(0x3555), half_to_f64(0x0001)],
@@ -279,6 +356,10 @@ mod tests {
         data.extend([2_i32, 1].iter().flat_map(|n| n.to_le_bytes()));
         let rows = read(&file(header, &data)).unwrap();
         assert_eq!((rows.piece_count(), rows.mapping.is_none()), (2, true));
+        assert_eq!(rows.query_mapping.as_deref(), Some(&[2, 1][..]));
+        // The same in two bytes each.
+        let short = header.replace("I32", "U16").replace("[3,11]", "[3,7]");
+        let rows = read(&file(&short, &[1, 2, 3, 2, 0, 1, 0])).unwrap();
         assert_eq!(rows.query_mapping.as_deref(), Some(&[2, 1][..]));
         // A row that is not there, and mappings of different lengths.
         data.truncate(3);
