@@ -130,7 +130,7 @@ mod tests {
             Some(WordVectorSource::BuiltIn)
         );
         assert_eq!(WordVectorSource::from_name("none", Path::new("/x")), None);
-        assert_eq!(WordVectorSource::BuiltIn.load().unwrap().dimensions(), 128);
+        assert_eq!(WordVectorSource::BuiltIn.load().unwrap().dimensions(), 256);
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
         copy("token_table.vocab.txt", "vocab.txt");
         assert_eq!(
             WordVectorSource::from_name("own", base.path()).unwrap().load().unwrap().dimensions(),
-            128
+            256
         );
     }
 }
