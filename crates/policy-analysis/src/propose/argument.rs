@@ -1,11 +1,7 @@
 //! An argument of a tool.
 
 use serde_json::Value;
-use weaver_text::split;
 use weaver_types::JsonPointer;
-
-use super::lexicon;
-use super::tool_text::is_local_word;
 
 /// An argument, or a member of one, as its schema declares it.
 pub(super) struct Argument<'s> {
@@ -61,27 +57,6 @@ impl Argument<'_> {
     /// Whether it is a text.
     pub(super) fn is_text(&self) -> bool {
         self.is_of_type("string")
-    }
-
-    /// Whether it is a switch that says whether another argument is an address: `is_url`.
-    pub(super) fn says_address(&self) -> bool {
-        let first = self.words.first().map(String::as_str);
-        let last = self.words.last().map(|word| lexicon::singular(word));
-        self.is_boolean()
-            && matches!(first, Some("is" | "as" | "from" | "use" | "fetch"))
-            && last.is_some_and(|word| lexicon::ADDRESS_ARGUMENTS.contains(&word))
-    }
-
-    /// Whether it is itself an address: `url`.
-    pub(super) fn names_address(&self) -> bool {
-        let last = self.words.last().map(|word| lexicon::singular(word));
-        !self.is_boolean() && last.is_some_and(|word| lexicon::ADDRESS_ARGUMENTS.contains(&word))
-    }
-
-    /// Whether its description says that it is about a file, or something else of this machine.
-    pub(super) fn describes_file(&self) -> bool {
-        let text = self.schema.get("description").and_then(Value::as_str).unwrap_or_default();
-        split::words(text).iter().any(|word| is_local_word(word))
     }
 
     /// Whether the schema lists its values.

@@ -274,6 +274,30 @@ pub(super) fn is_local_word(word: &str) -> bool {
     matches!(lexicon::singular(word), "file" | "local" | "disk" | "filesystem")
 }
 
+/// What the words of an argument say.
+impl Argument<'_> {
+    /// Whether it is a switch that says whether another argument is an address: `is_url`.
+    pub(super) fn says_address(&self) -> bool {
+        let first = self.words.first().map(String::as_str);
+        let last = self.words.last().map(|word| lexicon::singular(word));
+        self.is_boolean()
+            && matches!(first, Some("is" | "as" | "from" | "use" | "fetch"))
+            && last.is_some_and(|word| lexicon::ADDRESS_ARGUMENTS.contains(&word))
+    }
+
+    /// Whether it is itself an address: `url`.
+    pub(super) fn names_address(&self) -> bool {
+        let last = self.words.last().map(|word| lexicon::singular(word));
+        !self.is_boolean() && last.is_some_and(|word| lexicon::ADDRESS_ARGUMENTS.contains(&word))
+    }
+
+    /// Whether its description says that it is about a file, or something else of this machine.
+    pub(super) fn describes_file(&self) -> bool {
+        let text = self.description();
+        split::words(text).iter().any(|word| is_local_word(word))
+    }
+}
+
 /// All arguments and their members, each with its place. References are not followed.
 pub(super) fn all_arguments(schema: Option<&Value>) -> Vec<Argument<'_>> {
     const MAX_DEPTH: usize = 4;
