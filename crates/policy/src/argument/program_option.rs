@@ -7,7 +7,9 @@ use serde_json::Value;
 pub(super) fn holds_options(value: &Value) -> bool {
     if let Value::String(text) = value {
         let text = text.trim();
-        return text.starts_with(['-', ':', '.', '+']) || text.contains(char::is_whitespace);
+        let leads_elsewhere =
+            text.starts_with([':', '.', '+']) || text.contains(char::is_whitespace);
+        return is_option(text) || leads_elsewhere;
     }
     let mut open = vec![value];
     while let Some(next) = open.pop() {
@@ -26,8 +28,11 @@ pub(super) fn holds_options(value: &Value) -> bool {
     false
 }
 
+/// Whether a text begins like an option. A number with a sign, as in `git log -5`, does no more than
+/// count.
 fn is_option(text: &str) -> bool {
-    text.trim_start().starts_with('-')
+    let option = text.trim_start().strip_prefix('-');
+    option.is_some_and(|rest| rest.is_empty() || !rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -50,9 +55,14 @@ mod tests {
         ] {
             assert!(holds_options(&value), "{value}");
         }
-        for value in
-            [json!("main"), json!("main~2 "), json!(["fix bug", "./a"]), json!(5), json!([])]
-        {
+        for value in [
+            json!("main"),
+            json!("main~2 "),
+            json!(["-1", "fix bug", "./a"]),
+            json!("-20"),
+            json!(5),
+            json!([]),
+        ] {
             assert!(!holds_options(&value), "{value}");
         }
     }
