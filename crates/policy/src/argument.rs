@@ -301,13 +301,14 @@ impl ArgumentPredicate {
     }
 }
 
-/// Whether a statement, or each of a list, only reads; `None` for other values.
+/// Whether a statement, or each of a list, only reads. Whatever else may hold a statement does not; `None`
+/// for values that hold none.
 fn is_reading(value: &Value) -> Option<bool> {
+    let reads = |item: &Value| item.as_str().is_some_and(harmless_sql::is_reading);
     match value {
-        Value::String(text) => Some(harmless_sql::is_reading(text)),
-        Value::Array(items) if !items.is_empty() => items.iter().try_fold(true, |all, item| {
-            item.as_str().map(|text| all && harmless_sql::is_reading(text))
-        }),
+        Value::String(_) => Some(reads(value)),
+        Value::Array(items) if !items.is_empty() => Some(items.iter().all(reads)),
+        Value::Object(members) if !members.is_empty() => Some(false),
         _ => None,
     }
 }

@@ -105,8 +105,8 @@ fn paths(
 
 impl Config {
     /// The confinement of a process with this name. Without a section it denies the gateway's state, and
-    /// the folders in which other processes start, as far as the kernel can; with one, everything in it must be enforced or the server is not
-    /// started.
+    /// the folders in which other processes start, as far as the kernel can; with one, everything in it
+    /// must be enforced or the server is not started.
     #[must_use]
     pub fn confinement(&self, section: Option<&Confinement>, process: &str) -> Confinement {
         let mut denied = self.state_paths();

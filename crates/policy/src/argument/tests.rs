@@ -139,3 +139,23 @@ fn the_json_form_round_trips() {
     let text = serde_json::to_string(&predicate(value.clone())).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
 }
+
+/// Wherever a statement may hide, a rule that holds what is no read must see it.
+#[test]
+fn what_is_no_plain_statement_is_no_read() {
+    let is_no_read = |value: Value| at_x(json!({ "reading_sql": false }), json!({ "x": value }));
+    for value in [
+        json!("drop table t"),
+        json!(["select 1", "drop table t"]),
+        json!(["select 1", { "sql": "drop table t" }]),
+        json!(["select 1", 5]),
+        json!({ "sql": "drop table t" }),
+    ] {
+        assert!(is_no_read(value.clone()), "{value}");
+    }
+    for value in
+        [json!("select 1"), json!(["select 1", "select 2"]), json!(5), json!([]), json!({})]
+    {
+        assert!(!is_no_read(value.clone()), "{value}");
+    }
+}
