@@ -77,7 +77,7 @@ pub use oauth::{IntrospectionClient, OAuthResource};
 pub use profile::{ClientProfile, ExecuteTools, ToolListMode};
 pub use sentinel::Sentinel;
 pub(crate) use server::legal_name;
-pub(crate) use start_folder::process_of_tool;
+pub use start_folder::process_of_tool;
 pub use telemetry::{LogFormat, OtlpSettings, TelemetrySettings};
 pub use tool::{
     HttpTool, OWN_TOOLS_NAMESPACE, OwnTool, ProgramTool, SecretSource, ToolImplementation,

@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 use weaver_drivers::confine::{
     ConfineError, EnforcedConfinement, FileAccess, Launcher, Protection,
 };
-use weaver_gateway::config::{Config, OWN_TOOLS_NAMESPACE, ToolImplementation, TransportSettings};
+use weaver_gateway::config::{
+    Config, OWN_TOOLS_NAMESPACE, ToolImplementation, TransportSettings, process_of_tool,
+};
 use weaver_gateway::serve::LAUNCH_SUBCOMMAND;
 
 /// A server's process, and how far it could be confined.
@@ -28,7 +30,7 @@ pub(super) fn probe_all(config: &Config) -> Vec<ProbedProcess> {
     });
     let own = config.tools.iter().filter_map(|tool| {
         let ToolImplementation::Program(program) = &tool.implementation else { return None };
-        let process = format!("{}.tool", tool.name);
+        let process = process_of_tool(tool);
         let outcome = launcher.probe(&config.confinement(program.confine.as_ref(), &process));
         Some(ProbedProcess { name: format!("{OWN_TOOLS_NAMESPACE}.{}", tool.name), outcome })
     });

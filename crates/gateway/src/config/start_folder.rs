@@ -11,7 +11,8 @@ use super::{Config, TransportSettings};
 use crate::private_file;
 
 /// The name of the process of an own tool, which no server can have.
-pub(crate) fn process_of_tool(tool: &OwnTool) -> String {
+#[must_use]
+pub fn process_of_tool(tool: &OwnTool) -> String {
     format!("{}.tool", tool.name)
 }
 
