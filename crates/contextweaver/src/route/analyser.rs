@@ -46,8 +46,8 @@ pub(super) struct Word {
 pub(super) struct AnalysedText {
     /// Words, and values that are recognised by their form.
     pub(super) tokens: Vec<Token>,
-    /// The words, without those of opaque names such as paths and addresses. If there are no others,
-    /// all words.
+    /// The words, without those of opaque names such as paths and addresses. All words if the others
+    /// are only stop words.
     pub(super) words: Vec<WordId>,
     /// All words.
     pub(super) all_words: Vec<WordId>,
@@ -167,7 +167,9 @@ impl Analyser {
                 words.extend_from_slice(new);
             }
         }
-        if words.is_empty() {
+        // Items are not indexed by stop words: a request with nothing else beside its values is read whole.
+        let is_stop_word = |at: &WordId| self.word(*at).is_none_or(|word| word.is_stop_word);
+        if words.iter().all(is_stop_word) {
             words.clone_from(&all);
         }
         // Many English requests contain one word that looks foreign. Detecting the language of all of
