@@ -174,14 +174,26 @@ pub(crate) fn is_local_file(url: &str) -> bool {
     path::local_file_path(url).is_some()
 }
 
-/// Whether a URL has no host: it is an absolute path (RFC 3986, section 4.2), which leads to wherever the
-/// tool leads anyway (`/calendars/anna/`), or it is its own content (RFC 2397, `data:text/plain,a`).
-pub(crate) fn has_no_host(url: &str) -> bool {
+/// Whether a URL is its own content (RFC 2397, `data:text/plain,a`).
+pub(crate) fn is_data(url: &str) -> bool {
     let is_data =
         url.split_at_checked(5).is_some_and(|(head, _)| head.eq_ignore_ascii_case("data:"));
-    let is_plain = url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    is_data && is_plain
-        || url.starts_with('/') && !url.contains("//") && is_local_file(&format!("file:{url}"))
+    is_data && url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+}
+
+/// Whether a URL is an absolute path (RFC 3986, section 4.2), which leads to wherever the tool leads
+/// anyway: `/calendars/anna/`. Programs that put `https://` before it take its first part for a host, so
+/// that must not be one that anybody could own.
+pub(crate) fn is_absolute_path(url: &str) -> bool {
+    // What servers of calendars and files begin with: `/remote.php/dav/`. None is a top-level domain.
+    const PROGRAMS: [&str; 5] = [".php", ".aspx", ".asp", ".jsp", ".cgi"];
+    let Some(rest) = url.strip_prefix('/') else { return false };
+    let first = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let name = PROGRAMS.iter().find_map(|ending| first.strip_suffix(ending)).unwrap_or(first);
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+        && !url.contains("//")
+        && is_local_file(&format!("file:{url}"))
 }
 
 /// Whether a local file or a `data:` URL holds what no program runs when it opens it: no page, drawing

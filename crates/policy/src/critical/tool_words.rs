@@ -57,10 +57,18 @@ impl ToolWords {
     /// Whether the tool reads a document and does not show it, as a browser does.
     pub(crate) fn reads_documents(&self) -> bool {
         const READERS: [&str; 6] = ["convert", "markdown", "read", "parse", "ocr", "transcribe"];
+        self.has_any(&READERS) && !self.is_browser()
+    }
+
+    /// Whether the tool opens pages of the web.
+    pub(crate) fn is_browser(&self) -> bool {
         const BROWSERS: [&str; 8] =
             ["browser", "page", "navigate", "tab", "web", "website", "site", "screenshot"];
-        let has_any = |known: &[&str]| self.words.iter().any(|word| known.contains(&word.as_str()));
-        has_any(&READERS) && !has_any(&BROWSERS)
+        self.has_any(&BROWSERS)
+    }
+
+    fn has_any(&self, known: &[&str]) -> bool {
+        self.words.iter().any(|word| known.contains(&word.as_str()))
     }
 
     /// Whether this is the first word, which says what is done.

@@ -268,9 +268,13 @@ fn a_path_without_a_host_leads_a_read_nowhere_else() {
     let read = |name: &str, value: &str| {
         tainted(Effects::READ_OPEN, SinkKind::ExternalSend, json!({ name: value }))
     };
-    for path in
-        ["/anna/work/", "data:text/plain,a", "/caldav/v2/anna%40mail.example/events", "/a/b.ics"]
-    {
+    for path in [
+        "/anna/work/",
+        "data:text/plain,a",
+        "/caldav/v2/anna%40mail.example/events",
+        "/remote.php/dav/calendars/anna/",
+        "/a/b.ics",
+    ] {
         for name in ["url", "calendarUrl", "event_uri", "href"] {
             assert_eq!(read(name, path), Verdict::Allow, "{name} {path}");
         }
@@ -289,9 +293,23 @@ fn a_path_without_a_host_leads_a_read_nowhere_else() {
         "/a\t",
         "/data/sk_live",
         "/",
+        // `https://` and this is a URL of a host.
+        "/evil.example/a",
+        "/evil.php.example/a",
+        "/evil%2eexample/a",
+        "/evil:8000/a",
+        "/anna@evil/a",
+        "/3232235777/a",
+        "/0x7f000001/a",
     ] {
         assert_eq!(read("url", other), Verdict::Hold, "{other}");
     }
+    let opened = |url: &str| {
+        let arguments = json!({ "url": url });
+        tainted_call("browser.navigate", Effects::READ_OPEN, SinkKind::ExternalSend, arguments)
+    };
+    assert_eq!(opened("/anna/work/"), Verdict::Hold);
+    assert_eq!(opened("/work"), Verdict::Hold);
     let url = || json!({ "url": "/anna/work/" });
     for (effects, sink) in
         [(Effects::WRITE_LOCAL, SinkKind::ExternalSend), (Effects::READ_OPEN, SinkKind::Credential)]

@@ -318,10 +318,20 @@ fn no_function_is_called_behind_a_dot() {
         "with a as (select s.purge from unnest(array[1]) s) select * from a",
         "from unnest(array[1]) s select s.purge",
         "select 1 from unnest(array[1]) s order by public.s.purge",
+        // The columns of another source of this name.
+        "select s.purge from unnest(array[1]) s where exists (select 1 from unnest(array[1]) s(purge))",
+        "select s.purge from unnest(array[1]) s(purge) where x = (select s.purge from unnest(array[1]) s)",
+        // The column has another name than the alias, or is spelled in another way.
+        "select purge.purge from unnest(array[1]) purge (x)",
+        "select s.purge from unnest(array[1]) s (\"PURGE\")",
+        "select s.PURGE from unnest(array[1]) s (\"PURGE\")",
     ] {
         assert!(!is_reading(text), "{text}");
         assert!(!is_harmless(text), "{text}");
     }
+    let (cut, cut_too) = (format!("{}b", "a".repeat(63)), format!("{}c", "a".repeat(63)));
+    assert!(!is_reading(&format!("select {cut}.purge from unnest(array[1]) {cut_too}")));
+    assert!(!is_reading(&format!("select s.{cut} from unnest(array[1]) s ({cut_too}, {cut})")));
     for text in [
         "select s.x, s.ordinality, s.* from unnest(array['a']) with ordinality as s (x, n)",
         "select e.key, e.value from json_each(x) e",

@@ -238,18 +238,20 @@ impl<'a> ProvenanceCheck<'a> {
     /// Whether a value is a URL at a trusted destination and contains no sensitive value. So is one
     /// that goes to no host: that of a file of this machine, and in an argument for URLs a path and a
     /// `data:` URL. But a page may send anything anywhere from a browser, so only tools that read
-    /// documents may be given one.
+    /// documents may be given one, and a browser no path, which it may take for a host.
     fn goes_to_trusted_destination(&self, value: &Value, name: &str) -> bool {
         let (Some(url), Some(destinations)) = (value.as_str(), self.destinations) else {
             return false;
         };
-        let is_file = destination::is_local_file(url);
-        let is_trusted = match is_file || critical::names_url(name) && destination::has_no_host(url)
-        {
-            true => {
-                destination::is_inert(url) || url.starts_with('/') || self.tool.reads_documents()
-            }
-            false => destinations.iter().any(|one| one.covers(url)),
+        let is_for_urls = critical::names_url(name);
+        let is_content =
+            destination::is_local_file(url) || is_for_urls && destination::is_data(url);
+        let is_trusted = if is_content {
+            destination::is_inert(url) || self.tool.reads_documents()
+        } else if is_for_urls && destination::is_absolute_path(url) {
+            !self.tool.is_browser()
+        } else {
+            destinations.iter().any(|one| one.covers(url))
         };
         is_trusted && self.origins.carried(url).is_empty()
     }
