@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::invisible::{is_blank_symbol, is_invisible, is_private};
+use crate::invisible::{is_blank_symbol, is_invisible, is_private, subdivision_flag_len};
 
 /// Escapes to a single line: control characters (including line breaks, tabs and ANSI escapes),
 /// invisible and bidi characters become `\n`, `\t`, `\r` or `\u{…}`.
@@ -22,7 +22,8 @@ pub fn block(text: &str) -> Cow<'_, str> {
 
 /// Like [`block`], but also keeps hidden characters in their ordinary use: a carriage return at the
 /// end of a line or of the text, a leading byte-order mark, joiners inside an emoji or a word of a
-/// script that needs them, and the variation selector of an emoji. Every other one becomes an escape
+/// script that needs them, the variation selector of an emoji, the tags of a
+/// flag, and a mark of direction beside a letter that is written from right to left. Every other one becomes an escape
 /// with its code (`\u{200f}`), also a carriage return within a line, so that the escape can stand for
 /// it.
 pub fn faithful(text: &str) -> Cow<'_, str> {
@@ -30,14 +31,16 @@ pub fn faithful(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out: Option<String> = None;
-    let mut before = '\0';
+    let (mut before, mut flag_end) = ('\0', 0);
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let after = chars.peek().map(|(_, c)| *c);
         let ends_line = c == '\r' && after.is_none_or(|after| after == '\n');
+        flag_end = flag_end.max(at + subdivision_flag_len(text.get(at..).unwrap_or_default()));
         let keep = matches!(c, '\n' | '\t')
             || !needs_escape(c)
             || ends_line
+            || at < flag_end
             || is_ordinary(before, c, after.unwrap_or('\0'));
         if keep {
             if let Some(out) = &mut out {
@@ -55,13 +58,26 @@ pub fn faithful(text: &str) -> Cow<'_, str> {
 /// Whether a hidden character is in its ordinary use between its neighbours.
 fn is_ordinary(before: char, c: char, after: char) -> bool {
     let joins_letters = |c: char| matches!(c, '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
+    let is_right_to_left = |c: char| matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}');
+    let ends_word = |c: char| matches!(c, '\0' | '\n' | '\r' | '\t') || !needs_escape(c);
     match c {
         '\u{feff}' => before == '\0',
-        '\u{fe0f}' => is_pictograph(before) || matches!(before, '0'..='9' | '#' | '*'),
+        // A mark of direction, which is no override, beside a letter of Hebrew or Arabic.
+        '\u{200e}' | '\u{200f}' => is_right_to_left(before) || is_right_to_left(after),
+        '\u{fe0e}' | '\u{fe0f}' => is_pictograph(before) || matches!(before, '0'..='9' | '#' | '*'),
         '\u{200d}' if is_pictograph(after) => is_pictograph(before) || before == '\u{fe0f}',
-        '\u{200c}' | '\u{200d}' => joins_letters(before) && joins_letters(after),
+        // Behind a virama they also end a word.
+        '\u{200c}' | '\u{200d}' => {
+            joins_letters(before) && (joins_letters(after) || is_virama(before) && ends_word(after))
+        }
         _ => false,
     }
+}
+
+/// Whether this sign takes the vowel from a consonant of an Indic script.
+fn is_virama(c: char) -> bool {
+    // In the blocks from Devanagari to Malayalam it has the same place.
+    ('\u{900}'..='\u{d7f}').contains(&c) && u32::from(c) & 0x7f == 0x4d || c == '\u{dca}'
 }
 
 /// True for a character that can be an emoji or a part of one.
@@ -158,8 +174,17 @@ mod tests {
     #[test]
     fn ordinary_text_is_handed_on_as_it_is() {
         for text in [
-            "a\r\nb\r\n", "a\r\nb\r", "\u{feff}a", "👩\u{200d}💻", "❤\u{fe0f}", "می\u{200c}خواهم",
+            "a\r\nb\r\n",
+            "a\r\nb\r",
+            "\u{feff}a",
+            "👩\u{200d}💻",
+            "❤\u{fe0f}",
+            "می\u{200c}خواهم",
+            "שלום\u{200f}!",
             "日本語\t\n",
+            "അവന\u{d4d}\u{200d} x",
+            "⌨\u{fe0e}",
+            "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}!",
         ] {
             assert_eq!(faithful(text), text);
         }
@@ -169,6 +194,8 @@ mod tests {
             ("a\u{feff}b", "a\\u{feff}b"),
             ("a\u{200d}b", "a\\u{200d}b"),
             ("a\u{fe0f}", "a\\u{fe0f}"),
+            ("ab\u{200d} c", "ab\\u{200d} c"),
+            ("\u{1f3f4}\u{e0067}\u{e007f}", "\u{1f3f4}\\u{e0067}\\u{e007f}"),
             ("x\u{1b}[2J\u{202e}\u{e0041}", "x\\u{1b}[2J\\u{202e}\\u{e0041}"),
         ] {
             assert_eq!(faithful(text), shown);

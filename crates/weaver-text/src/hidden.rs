@@ -7,7 +7,9 @@
 //! Ordinary uses are not counted: the variation selector of an emoji, the joiner inside an emoji
 //! or between letters of a script that needs it, the tags of a flag, a leading byte-order mark.
 
-use crate::invisible::{is_bidi_control, is_blank_symbol, is_invisible, is_private};
+use crate::invisible::{
+    is_bidi_control, is_blank_symbol, is_invisible, is_private, subdivision_flag_len,
+};
 
 /// The numbers of hidden characters in a text, by kind. A terminal sequence counts as one.
 ///
@@ -99,12 +101,13 @@ pub fn count(text: &str) -> HiddenCharacters {
     let plain = |b: &u8| (b' '..0x7f).contains(b) || matches!(b, b'\t' | b'\n' | b'\r');
     let Some(start) = text.as_bytes().iter().position(|b| !plain(b)) else { return found };
     let mut before = text.get(..start).and_then(|head| head.chars().next_back());
-    let mut flag = false;
-    let mut chars = text.get(start..).unwrap_or_default().chars().peekable();
-    while let Some(c) = chars.next() {
-        let after = chars.peek().copied();
-        flag = if is_tag(c) { flag } else { c == '\u{1f3f4}' };
-        let ordinary = is_ordinary(before, c, after) || (flag && is_tag(c));
+    let mut flag_end = 0;
+    let text = text.get(start..).unwrap_or_default();
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let after = chars.peek().map(|(_, c)| *c);
+        flag_end = flag_end.max(at + subdivision_flag_len(text.get(at..).unwrap_or_default()));
+        let ordinary = is_ordinary(before, c, after) || at < flag_end;
         if !ordinary {
             found.record(c, after);
         }
@@ -151,6 +154,11 @@ fn is_ordinary(before: Option<char>, c: char, after: Option<char>) -> bool {
             before.is_some_and(|b| other(b) || is_selector(b)) && after.is_some_and(other)
         }
         '\u{feff}' => before.is_none(),
+        '\u{200e}' | '\u{200f}' => {
+            let is_right_to_left =
+                |c: char| matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}');
+            before.into_iter().chain(after).any(is_right_to_left)
+        }
         _ => false,
     }
 }
@@ -189,6 +197,7 @@ mod tests {
             "می\u{200c}خواهم",
             "\u{feff}start",
             "🏳\u{fe0f}\u{200d}🌈",
+            "שלום\u{200f}!",
         ];
         for text in texts {
             assert!(count(text).is_empty(), "{text:?}: {}", count(text));
@@ -202,5 +211,7 @@ mod tests {
         assert_eq!(count("word\u{feff}").zero_width, 1);
         assert_eq!(count("x\u{fe0f}\u{fe0f}").selectors, 2);
         assert_eq!(count("\u{1f3f4}x\u{e0067}").tags, 1);
+        // Tags behind a flag that are no flag say something to a model.
+        assert_eq!(count("\u{1f3f4}\u{e0073}\u{e0065}\u{e006e}\u{e0064}\u{e007f}").tags, 5);
     }
 }

@@ -32,6 +32,19 @@ pub fn is_blank_symbol(c: char) -> bool {
     matches!(c, '\u{2800}' | '\u{fffc}' | '\u{1d159}')
 }
 
+/// The length in bytes of the flag of England, Scotland or Wales at the beginning of `text`, 0 if it
+/// begins otherwise: a black flag with tags, the only such sequences that Unicode recommends (Unicode
+/// Technical Standard 51, section "Emoji Tag Sequences").
+pub(crate) fn subdivision_flag_len(text: &str) -> usize {
+    let Some(tags) = text.strip_prefix('\u{1f3f4}') else { return 0 };
+    let found = ["gbeng", "gbsct", "gbwls"].iter().find_map(|name| {
+        let name = name.chars().map(|c| char::from_u32(0xe0000 | u32::from(c)));
+        let sequence: Option<String> = name.chain([Some('\u{e007f}')]).collect();
+        sequence.filter(|sequence| tags.starts_with(sequence.as_str()))
+    });
+    found.map_or(0, |sequence| '\u{1f3f4}'.len_utf8() + sequence.len())
+}
+
 /// The invisible characters of `text` with their byte positions, in order.
 pub fn locate(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     text.char_indices().filter(|(_, c)| is_invisible(*c))
