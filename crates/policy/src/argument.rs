@@ -89,9 +89,12 @@ pub struct ArgumentPredicate {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub reading_sql: Option<bool>,
     /// Whether the value holds a text, at whatever depth, that a program would read as an option, since
-    /// it begins with `-`; or is a text that begins with `:`, `.` or `+` or has white space in it.
+    /// it begins with `-` or `--` and a letter; or is a text that begins with `:`, `.` or `+` or has white space in it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub holds_options: Option<bool>,
+    /// The value is an object that has no other members than these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only_members: Vec<String>,
     /// The text is a host name that matches one of these, or a URL whose host does; `*.` before a
     /// name stands for its subdomains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -148,6 +151,7 @@ impl ArgumentPredicate {
             harmless_sql: None,
             reading_sql: None,
             holds_options: None,
+            only_members: Vec::new(),
             domains: Vec::new(),
             min_length: None,
             max_length: None,
@@ -202,6 +206,7 @@ impl ArgumentPredicate {
             && self.max.as_ref().is_none_or(|max| number::is_at_most(value, max))
             && self.text_matches(value)
             && self.paths_match(value)
+            && self.members_match(value)
             && self.length_matches(value)
     }
 
@@ -236,6 +241,12 @@ impl ArgumentPredicate {
             && (self.any_path.is_empty() || any_path_matches())
     }
 
+    fn members_match(&self, value: &Value) -> bool {
+        let is_known = |name: &String| self.only_members.contains(name);
+        self.only_members.is_empty()
+            || value.as_object().is_some_and(|members| members.keys().all(is_known))
+    }
+
     fn length_matches(&self, value: &Value) -> bool {
         if self.min_length.is_none() && self.max_length.is_none() {
             return true;
@@ -265,7 +276,9 @@ impl ArgumentPredicate {
     fn find_problem(&self) -> Option<&'static str> {
         let is_empty_predicate =
             Self { present: None, ..self.clone() } == Self::at(self.at.clone());
-        let texts = [&self.prefix, &self.suffix, &self.inside, &self.paths_inside, &self.domains];
+        let folders = [&self.inside, &self.paths_inside];
+        let names = [&self.prefix, &self.suffix, &self.only_members, &self.domains];
+        let texts = || folders.into_iter().chain(names);
         let patterns = [self.glob.len(), self.glob_any_case.len(), self.any_path.len()];
         let lists = [self.one_of.len(), self.provenance.len()].into_iter().chain(patterns);
         if is_empty_predicate && self.present.is_none() {
@@ -278,10 +291,10 @@ impl ArgumentPredicate {
         if self.holds_paths == Some(false) && tests_paths {
             return Some("a value without paths has none to look at");
         }
-        if lists.chain(texts.map(Vec::len)).any(|len| len > MAX_LIST_ENTRIES) {
+        if lists.chain(texts().map(Vec::len)).any(|len| len > MAX_LIST_ENTRIES) {
             return Some("a list has more than 1000 entries");
         }
-        if texts.iter().any(|list| list.iter().any(|t| t.is_empty() || t.len() > MAX_TEXT_BYTES)) {
+        if texts().any(|list| list.iter().any(|t| t.is_empty() || t.len() > MAX_TEXT_BYTES)) {
             return Some("a text is empty or has more than 4096 bytes");
         }
         if !self.inside.iter().chain(&self.paths_inside).all(|root| path::is_valid_folder(root)) {

@@ -153,6 +153,21 @@ pub(crate) fn takes_script(name: &str) -> bool {
     words.iter().any(is_any) || words.last().is_some_and(|last| LAST.contains(&last.as_str()))
 }
 
+/// Whether a text could be a script, markup or an option, where a browser takes it: it calls something
+/// (`fetch(…)`), has a tag or a template in it, or begins with a dash.
+pub(crate) fn may_be_script(text: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | ')' | ']');
+    let two = |is_first: &dyn Fn(char) -> bool, second: &dyn Fn(char) -> bool| {
+        text.chars().zip(text.chars().skip(1)).any(|(a, b)| is_first(a) && second(b))
+    };
+    let is_letter = |c: char| c.is_ascii_alphabetic();
+    two(&is_name, &|c| matches!(c, '(' | '`'))
+        || two(&|c| c == '<', &|c| is_letter(c) || matches!(c, '!' | '?'))
+        || two(&|c| c == '=', &|c| matches!(c, '\'' | '"' | '`'))
+        || text.contains("${")
+        || text.starts_with('-') && text.chars().nth(1).is_some_and(|c| is_letter(c) || c == '-')
+}
+
 /// Whether only the user's own words can vouch for values that flow into this sink; trusted results
 /// cannot.
 #[must_use]

@@ -28,11 +28,12 @@ pub(super) fn holds_options(value: &Value) -> bool {
     false
 }
 
-/// Whether a text begins like an option. A number with a sign, as in `git log -5`, does no more than
-/// count.
+/// Whether a text begins like an option: one dash or two and a letter. A number with a sign, as in
+/// `git log -5`, does no more than count, and an item of a list or a rule in a text is none.
 fn is_option(text: &str) -> bool {
-    let option = text.trim_start().strip_prefix('-');
-    option.is_some_and(|rest| rest.is_empty() || !rest.bytes().all(|byte| byte.is_ascii_digit()))
+    let Some(rest) = text.trim_start().strip_prefix('-') else { return false };
+    let rest = rest.strip_prefix('-').unwrap_or(rest);
+    rest.is_empty() || rest.starts_with(|first: char| first.is_ascii_alphabetic())
 }
 
 #[cfg(test)]
@@ -60,6 +61,8 @@ mod tests {
             json!("main~2 "),
             json!(["-1", "fix bug", "./a"]),
             json!("-20"),
+            json!({ "text": "- milk\n- eggs" }),
+            json!(["---\ntitle: x", "-> x", "--- a/x"]),
             json!(5),
             json!([]),
         ] {

@@ -4,9 +4,10 @@ use serde_json::{Map, Value};
 use weaver_text::split;
 
 /// Words of a name that say what the file is for.
-const OUTPUT_WORDS: [&str; 15] = [
+const OUTPUT_WORDS: [&str; 20] = [
     "output", "out", "save", "saved", "saveto", "export", "download", "outfile", "outdir",
-    "outputfile", "outputpath", "savepath", "dest", "destination", "copy",
+    "outputfile", "outputpath", "savepath", "dest", "destination", "copy", "report", "result",
+    "results", "har", "trace",
 ];
 /// Words of a name that say that it is one of a file or folder.
 const FILE_WORDS: [&str; 13] = [
@@ -100,6 +101,8 @@ mod tests {
             ("path", "Where to put the PNG"),
             ("traceFile", "File that receives the trace"),
             ("log_file", "The log goes to this file too"),
+            ("report_path", ""),
+            ("traceFile", ""),
         ] {
             assert!(saves(name, description), "{name}");
         }

@@ -62,8 +62,11 @@ impl ToolWords {
 
     /// Whether the tool opens pages of the web.
     pub(crate) fn is_browser(&self) -> bool {
-        const BROWSERS: [&str; 8] =
-            ["browser", "page", "navigate", "tab", "web", "website", "site", "screenshot"];
+        const BROWSERS: [&str; 20] = [
+            "browser", "page", "navigate", "tab", "web", "website", "site", "screenshot",
+            "webpage", "webpages", "url", "urls", "html", "crawl", "scrape", "visit", "goto",
+            "chrome", "puppeteer", "playwright",
+        ];
         self.has_any(&BROWSERS)
     }
 

@@ -8,10 +8,10 @@ use super::reader::DocumentReader;
 use crate::argument::ArgumentPredicate;
 use crate::pattern::Pattern;
 
-const PREDICATE: [&str; 21] = [
+const PREDICATE: [&str; 22] = [
     "at", "present", "equals", "in", "min", "max", "prefix", "suffix", "glob", "glob_any_case",
     "inside", "holds_paths", "paths_inside", "any_path", "harmless_sql", "reading_sql",
-    "holds_options", "domains", "min_length", "max_length", "provenance",
+    "holds_options", "only_members", "domains", "min_length", "max_length", "provenance",
 ];
 
 /// Reads one predicate or a list of them.
@@ -42,6 +42,7 @@ fn predicate(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Argumen
     out.harmless_sql = section.get("harmless_sql").and_then(|n| n.boolean(reader));
     out.reading_sql = section.get("reading_sql").and_then(|n| n.boolean(reader));
     out.holds_options = section.get("holds_options").and_then(|n| n.boolean(reader));
+    out.only_members = texts(reader, &section, "only_members");
     out.domains = texts(reader, &section, "domains");
     out.glob = patterns(reader, &section, "glob");
     out.glob_any_case = patterns(reader, &section, "glob_any_case");

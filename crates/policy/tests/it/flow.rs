@@ -235,7 +235,16 @@ fn a_page_of_ones_own_is_read_but_not_opened() {
         "data:image/svg+xml,a",
         "data:application/xhtml+xml,a",
     ] {
-        for tool in ["chrome.navigate_page", "web.fetch", "web.browser_read_page", "web.open_url"] {
+        for tool in [
+            "chrome.navigate_page",
+            "web.fetch",
+            "web.browser_read_page",
+            "web.open_url",
+            "w.read_webpage",
+            "pdf.convert_html_to_pdf",
+            "m.url_to_markdown",
+            "x.parse_html",
+        ] {
             assert_eq!(read(tool, page), Verdict::Hold, "{tool} {page}");
         }
         assert_eq!(read("docs.convert_to_markdown", page), Verdict::Allow, "{page}");
@@ -261,6 +270,29 @@ fn a_script_is_no_text_for_people() {
     assert_eq!(opened("javascript", json!(true)), Verdict::Allow);
     assert_eq!(opened("transcript", json!("what was said")), Verdict::Allow);
     assert_eq!(opened("description", json!("a scripture")), Verdict::Allow);
+}
+
+/// Whatever the argument is called, a browser may run it.
+#[test]
+fn a_browser_is_given_no_text_that_may_be_a_script() {
+    let opened = |tool: &str, text: &str| {
+        let arguments = json!({ "url": "http://localhost:3000/", "payload": text });
+        tainted_call(tool, Effects::READ_OPEN, SinkKind::ExternalSend, arguments)
+    };
+    for script in [
+        "fetch(String.fromCharCode(104))",
+        "<img src=x>",
+        "location='x'",
+        "a{background:url(x)}",
+        "-x 3221225993:80",
+        "open`x`",
+    ] {
+        assert_eq!(opened("b.browser_open", script), Verdict::Hold, "{script}");
+    }
+    for text in ["Anna (home)", "a < b", "- milk", "#menu > li", "5 - 3"] {
+        assert_eq!(opened("b.browser_open", text), Verdict::Allow, "{text}");
+    }
+    assert_eq!(opened("b.search", "Anna's f(x)"), Verdict::Allow);
 }
 
 #[test]

@@ -12,6 +12,12 @@ const AFTER_SOURCES: [&str; 12] = [
     "qualify", "window", "fetch", "asof", "semi", "anti", "positional", "lateral", "pivot",
     "unpivot", "tablesample", "for",
 ];
+/// Words that begin a statement of their own in T-SQL, which needs no `;` before it.
+const NEXT_STATEMENTS: [&str; 26] = [
+    "shutdown", "commit", "rollback", "exec", "execute", "reconfigure", "checkpoint", "revert",
+    "kill", "print", "return", "go", "use", "waitfor", "backup", "restore", "dump", "load", "deny",
+    "dbcc", "bulk", "raiserror", "throw", "save", "goto", "receive",
+];
 /// Schemas whose tables hold the accounts and settings of the database.
 const SYSTEM_SCHEMAS: [&str; 3] = ["mysql", "sys", "master"];
 
@@ -246,6 +252,9 @@ impl<'t> StatementReader<'t> {
     fn alias(&mut self) -> Option<Option<&'t str>> {
         if self.takes("as") {
             return self.takes_text().or_else(|| self.takes_name()).map(Some);
+        }
+        if self.is_keyword(0, &NEXT_STATEMENTS) {
+            return None;
         }
         Some(if self.is_keyword(0, &AFTER_SOURCES) { None } else { self.takes_name() })
     }

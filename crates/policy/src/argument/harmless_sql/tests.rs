@@ -344,6 +344,23 @@ fn no_function_is_called_behind_a_dot() {
     }
 }
 
+/// T-SQL needs nothing between two statements.
+#[test]
+fn no_word_behind_a_read_is_a_statement_of_its_own() {
+    for text in [
+        "select 1 shutdown",
+        "select 1 from t commit",
+        "select 1 from t EXEC (\"drop table t\")",
+        "select a kill from t",
+        "select 1 from t reconfigure",
+    ] {
+        assert!(!is_reading(text), "{text}");
+    }
+    for text in ["select 1 total", "select x.a from t x", "select a as commit from t"] {
+        assert!(is_reading(text), "{text}");
+    }
+}
+
 /// DuckDB describes what `show` names, also a file or an address.
 #[test]
 fn nothing_but_tables_is_shown() {

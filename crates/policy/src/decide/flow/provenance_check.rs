@@ -186,7 +186,11 @@ impl<'a> ProvenanceCheck<'a> {
         if value.as_str().is_some_and(|text| text.trim().is_empty()) {
             return self.check_empty(value, at);
         }
-        let is_script = value.is_string() && critical::takes_script(name);
+        let holds_call = |text| {
+            self.tool.is_browser() && critical::may_be_script(text) && !critical::names_url(name)
+        };
+        let is_script =
+            value.as_str().is_some_and(|text| critical::takes_script(name) || holds_call(text));
         if is_script || self.is_critical(at, name) {
             return self.check_critical(value, at, name);
         }

@@ -86,6 +86,11 @@ fn one(test: &str, predicate: &Table, v: Option<&Json>, asked: &Asked) -> Truth 
             let at = predicate["at"].as_str().unwrap();
             path::any_fits(at, v, &words_in(named))
         }
+        "only_members" => {
+            let known = words_in(named);
+            v.as_object()
+                .is_some_and(|members| members.keys().all(|key| known.contains(&key.as_str())))
+        }
         "domains" => text.is_some_and(|t| host::is_in(t, &words_in(named))),
         "min_length" => length(v).is_some_and(|n| n >= whole(predicate, test).unwrap()),
         "max_length" => length(v).is_some_and(|n| n <= whole(predicate, test).unwrap()),
