@@ -225,6 +225,9 @@ pub enum DriverError {
     /// The server went away during the call; whether it acted is unknown.
     #[error("lost in mid-call: {0}")]
     Lost(String),
+    /// The server answered, and its answer breaks the protocol; whether it acted is unknown.
+    #[error("{0}")]
+    Unreadable(String),
     /// Anything else.
     #[error("{0}")]
     Failed(String),
@@ -242,6 +245,7 @@ impl DriverError {
             Self::RateLimited { said, wait } => Self::RateLimited { said: map(said), wait },
             Self::Unavailable(text) => Self::Unavailable(map(text)),
             Self::Lost(text) => Self::Lost(map(text)),
+            Self::Unreadable(text) => Self::Unreadable(map(text)),
             Self::Failed(text) => Self::Failed(map(text)),
         }
     }
@@ -257,6 +261,7 @@ impl DriverError {
             Self::RateLimited { .. } => "driver.rate_limited",
             Self::Unavailable(_) => "driver.unavailable",
             Self::Lost(_) => "driver.lost",
+            Self::Unreadable(_) => "driver.unreadable",
             Self::Failed(_) => "driver.failed",
         }
     }
@@ -286,7 +291,7 @@ impl DriverError {
     /// True when the tool may have acted although no result came back.
     #[must_use]
     pub fn is_ambiguous(&self) -> bool {
-        matches!(self, Self::Timeout(_) | Self::Network(_) | Self::Lost(_))
+        matches!(self, Self::Timeout(_) | Self::Network(_) | Self::Lost(_) | Self::Unreadable(_))
     }
 }
 

@@ -100,6 +100,6 @@ pub(super) fn error_code(error: &DriverError) -> ToolErrorCode {
             ToolErrorCode::NetworkError
         }
         DriverError::RateLimited { .. } => ToolErrorCode::RateLimited,
-        DriverError::Failed(_) => ToolErrorCode::Unexpected,
+        DriverError::Unreadable(_) | DriverError::Failed(_) => ToolErrorCode::Unexpected,
     }
 }

@@ -1,4 +1,4 @@
-//! What the patterns of a schema cost on a text.
+//! What the patterns of a schema and its other conditions on texts cost on a text.
 //!
 //! The engine runs in time linear in the text, with the number of a pattern's states as the factor
 //! (Thompson's simulation of a nondeterministic automaton). `a[ab]{1500}c` is a short text with thousands
@@ -12,7 +12,8 @@ const MAX_STATES: usize = 50_000;
 /// The largest automaton of one pattern, in bytes.
 const MAX_NFA_BYTES: usize = 1 << 20;
 
-/// The states of all patterns of a schema together.
+/// How many steps the patterns and other conditions on texts of a schema take for each byte: the states of
+/// all patterns together, and one for each length that is counted.
 pub(super) fn pattern_states(schema: &Value) -> u64 {
     let mut open = vec![schema];
     let mut states = 0_u64;
@@ -24,6 +25,7 @@ pub(super) fn pattern_states(schema: &Value) -> u64 {
                         ("pattern", Value::String(pattern)) => {
                             states = states.saturating_add(states_of(pattern));
                         }
+                        _ if is_text_condition(key, member) => states = states.saturating_add(1),
                         ("patternProperties", Value::Object(patterns)) => {
                             let all = patterns.keys().map(|pattern| states_of(pattern));
                             states = states.saturating_add(all.sum());
@@ -82,9 +84,18 @@ pub(super) fn without_patterns(schema: &Value) -> Value {
     }
 }
 
-/// Whether a member of an object is a pattern, and not a property of that name.
+/// Whether a member of an object is a pattern or another condition on texts, and not a property of that
+/// name.
 fn is_pattern(key: &str, member: &Value) -> bool {
-    key == "pattern" && member.is_string() || key == "patternProperties" && member.is_object()
+    key == "pattern" && member.is_string()
+        || key == "patternProperties" && member.is_object()
+        || is_text_condition(key, member)
+}
+
+/// Whether this is a condition that reads a text once.
+fn is_text_condition(key: &str, member: &Value) -> bool {
+    matches!(key, "minLength" | "maxLength") && member.is_number()
+        || matches!(key, "format" | "contentEncoding") && member.is_string()
 }
 
 #[cfg(test)]
@@ -99,6 +110,8 @@ mod tests {
         assert!(states("^[a-z]+$") < 30);
         assert!(states("a[ab]{1500}c") > 1_500);
         assert_eq!(states("("), 50_000);
+        let lengths = json!({ "anyOf": vec![json!({ "maxLength": 5 }); 900], "format": "uri" });
+        assert_eq!(pattern_states(&lengths), 901);
         let keys = json!({ "patternProperties": { "a{100}": { "pattern": "b{100}" } } });
         assert!((200..400).contains(&pattern_states(&keys)), "{}", pattern_states(&keys));
     }

@@ -10,6 +10,9 @@ const MAX_VIOLATIONS: usize = 5;
 const MAX_PROBLEM_CHARS: usize = 160;
 /// The longest list of choices in a message, in characters.
 const MAX_CHOICES_CHARS: usize = 600;
+/// The longest text that violations are looked for in, in characters. Each alternative of a schema that a
+/// value does not fit keeps a copy of it.
+const MAX_TEXT_CHARS: usize = 256;
 /// How deeply alternatives in each other are looked into.
 const MAX_DEPTH: usize = 8;
 
@@ -33,9 +36,9 @@ pub(super) fn violations_text(
     if validator.is_valid(value) {
         return None;
     }
-    let mut nodes_left = max_nodes;
-    let beginning = beginning_of(value, &mut nodes_left);
-    let is_complete = nodes_left > 0;
+    let mut kept = KeptParts { nodes_left: max_nodes, is_complete: true };
+    let beginning = kept.beginning_of(value);
+    let is_complete = kept.is_complete && kept.nodes_left > 0;
     let mut found = Vec::new();
     for error in validator.iter_errors(&beginning) {
         if is_complete || !is_of_missing_parts(&error) {
@@ -43,7 +46,10 @@ pub(super) fn violations_text(
         }
     }
     if found.is_empty() {
-        return Some((format!("{subject}: a part behind the first ones does not fit"), false));
+        return Some((
+            format!("{subject}: a long text, or a part behind the first ones, does not fit"),
+            false,
+        ));
     }
     let mut texts: Vec<String> = Vec::new();
     let is_whole = found.iter().take(MAX_VIOLATIONS).any(|one| one.place.is_empty());
@@ -57,31 +63,46 @@ pub(super) fn violations_text(
     Some((texts.join("; "), is_whole))
 }
 
-/// The value with as many nodes as are left: of lists and objects the first parts.
-fn beginning_of(value: &Value, nodes_left: &mut u64) -> Value {
-    *nodes_left = nodes_left.saturating_sub(1);
-    match value {
-        Value::Array(items) => {
-            let mut kept = Vec::new();
-            for item in items {
-                if *nodes_left == 0 {
-                    break;
+/// What is kept of a value in which violations are looked for.
+struct KeptParts {
+    nodes_left: u64,
+    /// Whether nothing was left out so far but for want of nodes.
+    is_complete: bool,
+}
+
+impl KeptParts {
+    /// The value with as many nodes as are left: of lists and objects the first parts, and the beginning
+    /// of long texts.
+    fn beginning_of(&mut self, value: &Value) -> Value {
+        self.nodes_left = self.nodes_left.saturating_sub(1);
+        match value {
+            Value::Array(items) => {
+                let mut kept = Vec::new();
+                for item in items {
+                    if self.nodes_left == 0 {
+                        break;
+                    }
+                    kept.push(self.beginning_of(item));
                 }
-                kept.push(beginning_of(item, nodes_left));
+                Value::Array(kept)
             }
-            Value::Array(kept)
-        }
-        Value::Object(members) => {
-            let mut kept = Map::new();
-            for (name, member) in members {
-                if *nodes_left == 0 {
-                    break;
+            Value::Object(members) => {
+                let mut kept = Map::new();
+                for (name, member) in members {
+                    if self.nodes_left == 0 {
+                        break;
+                    }
+                    kept.insert(name.clone(), self.beginning_of(member));
                 }
-                kept.insert(name.clone(), beginning_of(member, nodes_left));
+                Value::Object(kept)
             }
-            Value::Object(kept)
+            Value::String(text) => {
+                let beginning = weaver_text::escape::truncate(text, MAX_TEXT_CHARS);
+                self.is_complete &= beginning.len() == text.len();
+                Value::from(beginning)
+            }
+            leaf => leaf.clone(),
         }
-        leaf => leaf.clone(),
     }
 }
 
@@ -93,6 +114,9 @@ fn is_of_missing_parts(error: &ValidationError<'_>) -> bool {
             | ValidationErrorKind::MinItems { .. }
             | ValidationErrorKind::MinProperties { .. }
             | ValidationErrorKind::Contains
+            | ValidationErrorKind::MinLength { .. }
+            | ValidationErrorKind::Pattern { .. }
+            | ValidationErrorKind::Format { .. }
     )
 }
 
@@ -196,7 +220,10 @@ mod tests {
             violations_text(&validator, &json!(items), "the result", max_nodes).unwrap().0
         };
         assert!(text(3, 10).starts_with("`/3`: "), "{}", text(3, 10));
-        assert_eq!(text(20, 10), "the result: a part behind the first ones does not fit");
+        assert_eq!(
+            text(20, 10),
+            "the result: a long text, or a part behind the first ones, does not fit"
+        );
         assert!(text(20, 100).starts_with("`/20`: "), "{}", text(20, 100));
     }
 

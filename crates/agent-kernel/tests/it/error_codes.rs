@@ -60,6 +60,7 @@ fn every_error_of_a_driver_says_whether_it_may_have_acted_and_whether_to_try_aga
         ),
         (DriverError::Unavailable(said()), "driver.unavailable", true, false, None),
         (DriverError::Lost(said()), "driver.lost", true, true, None),
+        (DriverError::Unreadable(said()), "driver.unreadable", false, true, None),
         (DriverError::Failed(said()), "driver.failed", false, false, None),
     ] {
         assert_eq!(error.code(), code);
