@@ -1,13 +1,17 @@
 //! Converts the outcome of an MCP call for the kernel: into a lossless result, or into an error
 //! that says whether anything may have been done.
 
+mod result_fields;
+
 use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use weaver_agent_kernel::DriverError;
 use weaver_types::{ContentBlocks, JsonRows, RawContent, RawResult, StructuredContent};
+
+use result_fields::{add_missing_content, show_unknown_fields_as_text};
 
 use crate::escape::escape;
 use crate::feature_result;
@@ -76,6 +80,8 @@ fn transport_error(error: &McpError) -> DriverError {
         McpErrorKind::Http { fault: HttpFault::Status(400..=499) | HttpFault::Redirect(_) } => {
             DriverError::Failed(text)
         }
+        // The same call would be answered in the same way.
+        McpErrorKind::Malformed { .. } => DriverError::Unreadable(text),
         _ => DriverError::Lost(text),
     }
 }
@@ -105,6 +111,7 @@ pub fn raw_result(reply: Reply) -> RawResult {
     let is_error = reply.is_error();
     let findings = reply.warnings().iter().map(|finding| finding.code()).collect();
     let (mut value, rows) = reply.into_parts();
+    add_missing_content(&mut value);
     show_unknown_fields_as_text(&mut value);
     let value = match rows {
         None => value,
@@ -174,23 +181,6 @@ fn content_blocks(result: &Value) -> Option<ContentBlocks> {
         return None;
     }
     Some(ContentBlocks { blocks: blocks.clone(), structured: structured.cloned() })
-}
-
-/// Moves the fields that the protocol does not define into a text block of their own, so that nothing
-/// is lost and the other blocks stay as they are.
-fn show_unknown_fields_as_text(result: &mut Value) {
-    const KNOWN: [&str; 5] = ["content", STRUCTURED_CONTENT, "isError", "resultType", "_meta"];
-    let Value::Object(result) = result else { return };
-    if !result.get("content").is_some_and(Value::is_array) {
-        return;
-    }
-    let is_unknown = |key: &String| !KNOWN.contains(&key.as_str());
-    let keys: Vec<String> = result.keys().filter(|key| is_unknown(key)).cloned().collect();
-    let unknown: Map<String, Value> =
-        keys.iter().filter_map(|key| result.remove_entry(key)).collect();
-    if let (false, Some(Value::Array(blocks))) = (unknown.is_empty(), result.get_mut("content")) {
-        blocks.push(json!({ "type": "text", "text": Value::Object(unknown).to_string() }));
-    }
 }
 
 /// Whether a structured value has few enough parts for a frame.

@@ -43,9 +43,19 @@ fn fields_that_the_protocol_does_not_know_are_a_block_of_their_own() {
     let text = json!({"type": "text", "text": "# Title\nline"});
     let found = raw(json!({"content": [text], "extra": {"a": 1}, "_meta": {}}));
     let extra = json!({"type": "text", "text": "{\"extra\":{\"a\":1}}"});
-    assert_eq!(found.blocks.unwrap().blocks, [text, extra]);
+    assert_eq!(found.blocks.unwrap().blocks, [text.clone(), extra]);
+    let empty = raw(json!({"content": [text], "tools": [], "next": null}));
+    assert_eq!(empty.blocks.unwrap().blocks, [text]);
     let nothing = raw(json!({"content": []}));
     assert_eq!(nothing.blocks.unwrap().blocks, Vec::<Value>::new());
+}
+
+#[test]
+fn a_structured_value_without_blocks_is_shown_as_both() {
+    let structured = json!({"title": "x", "count": 2});
+    let blocks = raw(json!({"structuredContent": structured})).blocks.unwrap();
+    let text = json!({"type": "text", "text": structured.to_string()});
+    assert_eq!((blocks.blocks, blocks.structured), (vec![text], Some(structured)));
 }
 
 #[test]
@@ -153,6 +163,7 @@ fn the_schema_speaks_of_the_structured_content_wherever_it_stands() {
 fn what_may_have_reached_the_tool_is_ambiguous() {
     use crate::mcp::MessageFault;
     let broken = McpErrorKind::Malformed { fault: MessageFault::DuplicateKey }.at("x");
+    assert!(!transport_error(&broken).is_transient(), "it would be answered in the same way");
     let http = |fault| McpErrorKind::Http { fault }.at("x");
     let (gone, status) = (http(HttpFault::StreamEnded), |status| http(HttpFault::Status(status)));
     for error in [broken, gone, status(503), status(408), status(499)] {

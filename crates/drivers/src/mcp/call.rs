@@ -24,6 +24,8 @@ pub enum ReplyWarning {
     /// A number beyond 64 bits, or beyond a double, was rounded in [`Reply::value`]; its digits
     /// are in [`Reply::raw`].
     NumbersRounded,
+    /// `NaN` or an infinity, which JSON does not have, is `null` in the reply.
+    NonFiniteNumbers,
 }
 
 impl ReplyWarning {
@@ -32,6 +34,7 @@ impl ReplyWarning {
     pub fn code(self) -> &'static str {
         match self {
             Self::NumbersRounded => "mcp.numbers_rounded",
+            Self::NonFiniteNumbers => "mcp.non_finite_numbers",
         }
     }
 }

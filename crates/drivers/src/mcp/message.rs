@@ -13,6 +13,8 @@ use super::error::RpcError;
 use super::fault::MessageFault;
 use super::{large_message, strict_json};
 
+mod non_finite;
+
 /// The result of a request: what the server returned, or its JSON-RPC error.
 pub(crate) type RpcResult = Result<Reply, RpcError>;
 
@@ -45,7 +47,11 @@ pub(crate) fn classify(bytes: &[u8]) -> IncomingMessage {
 }
 
 fn classify_object(text: &[u8]) -> IncomingMessage {
-    let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(text) else {
+    if let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(text) {
+        return classify_envelope(text, &envelope, Vec::new());
+    }
+    let repaired = non_finite::as_null(text).unwrap_or_default();
+    let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(&repaired) else {
         return match (id_in_prefix(text), mentions_jsonrpc(text)) {
             (None, false) => IncomingMessage::NotJsonRpc,
             (id, _) => IncomingMessage::Invalid {
@@ -54,6 +60,14 @@ fn classify_object(text: &[u8]) -> IncomingMessage {
             },
         };
     };
+    classify_envelope(&repaired, &envelope, vec![ReplyWarning::NonFiniteNumbers])
+}
+
+fn classify_envelope(
+    text: &[u8],
+    envelope: &Envelope<'_>,
+    warnings: Vec<ReplyWarning>,
+) -> IncomingMessage {
     if !envelope.is_rpc() {
         return IncomingMessage::NotJsonRpc;
     }
@@ -70,7 +84,7 @@ fn classify_object(text: &[u8]) -> IncomingMessage {
     };
     match envelope.broken_rule() {
         Some(fault) => IncomingMessage::Invalid { fault, ids: envelope.ids() },
-        None => envelope.to_message(strict, rows),
+        None => envelope.to_message(strict, rows, warnings),
     }
 }
 
@@ -146,6 +160,7 @@ impl Envelope<'_> {
         &self,
         strict: strict_json::StrictValue,
         rows: Option<JsonRows>,
+        mut warnings: Vec<ReplyWarning>,
     ) -> IncomingMessage {
         let Value::Object(mut members) = strict.value else { return IncomingMessage::NotJsonRpc };
         let id = self.ids.first();
@@ -160,8 +175,7 @@ impl Envelope<'_> {
         let own_id = id.and_then(|raw| parse_own_id(raw.get()));
         if let Some(raw) = self.result {
             let value = members.remove("result").unwrap_or_default();
-            let warnings =
-                if strict.rounded { vec![ReplyWarning::NumbersRounded] } else { Vec::new() };
+            warnings.extend(strict.rounded.then_some(ReplyWarning::NumbersRounded));
             let reply = Reply::new(raw.to_owned(), value, warnings).with_rows(rows);
             return IncomingMessage::Reply { id: own_id, answer: Ok(reply) };
         }

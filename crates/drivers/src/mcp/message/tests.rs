@@ -68,6 +68,19 @@ fn a_result_keeps_its_bytes_and_every_field() {
     assert_eq!(reply.value()["tools"], serde_json::json!([1]));
 }
 
+/// Python writes what JSON does not have.
+#[test]
+fn numbers_that_json_does_not_have_are_null() {
+    let line = r#"{"jsonrpc":"2.0","id":7,"result":{"content":[],"structuredContent":{"mean":NaN,"max":-Infinity}}}"#;
+    let IncomingMessage::Reply { id: Some(7), answer: Ok(reply) } = classify(line.as_bytes())
+    else {
+        panic!("not a reply")
+    };
+    assert_eq!(reply.warnings(), [ReplyWarning::NonFiniteNumbers]);
+    let structured = serde_json::json!({ "mean": null, "max": null });
+    assert_eq!(reply.value()["structuredContent"], structured);
+}
+
 #[test]
 fn only_plain_numbers_are_our_ids() {
     for (raw, id) in [
