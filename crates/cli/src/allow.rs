@@ -152,8 +152,10 @@ fn candidates_text(
     }
     for (number, candidate) in candidates.iter().enumerate() {
         let what = match candidate.width {
-            AllowScope::Same => "calls to the same place; all other arguments are free",
-            AllowScope::Similar => "calls to places like it; all other arguments are free",
+            AllowScope::Same => "the same call; only texts for people and times are free",
+            AllowScope::Similar => {
+                "calls to places like it; other texts and numbers are free, other arguments are not let through"
+            }
             AllowScope::Tool => "every call of this tool",
         };
         let width = output::bold(candidate.width.as_str());

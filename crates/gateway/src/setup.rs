@@ -14,6 +14,7 @@ mod documents;
 mod error;
 mod folder;
 mod folder_exchange;
+mod held_calls;
 mod local_writes;
 mod permission;
 mod policy_text;

@@ -14,8 +14,8 @@ Examples:
   weaver allow call_3f… --width same --yes   without a question
   weaver allow call_3f… --json               the rules, and nothing signed
 
-Three widths: `same` allows calls to the same place (path, host, receiver, amount), `similar` calls
-to the same folder, host or domain, `tool` every call of the tool. Each is shown with what it would
+Three widths: `same` allows the same call, with other texts for people and other times; `similar` calls
+to the same folder, host or domain; `tool` every call of the tool. Each is shown with what it would
 have made of the calls of the last days. A rule that holds or denies the call gets an exception.
 What leaves the machine or destroys is never allowed by a rule: for it, approvals in advance are
 proposed. What information flow held is proposed nothing.";

@@ -184,7 +184,7 @@ pub(super) const PAGES: &[HelpPage] = &[
     page(
         "allow",
         &["weaver allow call_0123…", "weaver allow call_0123… --json"],
-        "`same` allows calls to the same place, `similar` to the same folder, host or domain, \
+        "`same` allows the same call with other texts, `similar` one to the same folder, host or domain, \
          `tool` every call of the tool. Each is shown with what it would have changed.",
     ),
     page(

@@ -78,6 +78,10 @@ fn apply_update(args: &Args, exclusions: &UpdateExclusions<'_>) -> Result<Exit, 
     let file = config_path::absolute(&args.config.resolve()?)?;
     let now = SystemClock::default().now();
     let update = GatewayUpdate::open(&file, now)?;
+    // Before the servers are started, which may take minutes.
+    if !args.yes && !args.output.json && !questions::has_terminal() {
+        output::stderr("there is no terminal to ask on: this only shows what is new\n");
+    }
     let files = update.unknown_servers(found_servers::client_files(&args.from)?);
     let of_project = ProjectServers::new(args.project, !args.yes && !args.output.json);
     let files = of_project.filter(files)?;

@@ -80,7 +80,7 @@ fn what_a_policy_observes_is_done_and_told_everywhere() {
     let asks = "match.capability = [\"steps.send\"]\neffect = \"require_approval\"";
     assert!(suggest.out.contains(asks), "what leaves keeps asking: {suggest:?}");
     // What holds or denies is not put aside by it.
-    let kept = "keep those that hold or deny: `outgoing-and-destructive`";
+    let kept = "keep those that hold or deny: `options`, `outgoing-and-destructive`";
     assert!(suggest.err.contains(kept), "{suggest:?}");
     assert!(suggest.out.contains("# They take the place of rules that allow."), "{suggest:?}");
     // The suggestion is a policy: it allows what was done, and asks for what leaves.

@@ -75,8 +75,8 @@ pub(crate) struct FeatureSnapshot {
     ambiguous: BTreeSet<String>,
     /// Patterns that match the servers' templates.
     patterns: Vec<(UpstreamName, Glob)>,
-    /// The servers that have resources.
-    servers: BTreeSet<UpstreamName>,
+    /// The servers that have resources, each with the schemes of the URIs that it lists.
+    servers: BTreeMap<UpstreamName, BTreeSet<String>>,
     /// The servers of which a list could not be read.
     pub(crate) partly_listed: BTreeSet<UpstreamName>,
     /// The features that at least one server supports.
@@ -152,7 +152,9 @@ impl FeatureSnapshot {
         support.subscriptions |= features.supports_subscriptions;
         support.logs |= features.supports_logging;
         if features.has_resources {
-            self.servers.insert(server.clone());
+            let listed = features.resources.iter().chain(&features.templates);
+            let schemes = listed.filter_map(|item| unlisted_uri::scheme_of(item.identifier()));
+            self.servers.insert(server.clone(), schemes.collect());
         }
     }
 
@@ -189,7 +191,7 @@ impl FeatureSnapshot {
 
     /// Resolves a URI among the servers that the caller may see. `None` where no server has it, or
     /// several may have it and the URI does not name one. An exported URI wins, then a URI that
-    /// names its server, then the templates; last the only server that has resources.
+    /// names its server, then the templates; last the only server that lists URIs of its scheme.
     pub(crate) fn resolve(
         &self,
         uri: &str,
@@ -199,13 +201,14 @@ impl FeatureSnapshot {
             return Some(address.clone()).filter(|address| may_see(&address.server));
         }
         if let Some((server, server_uri)) = split_server_prefix(uri) {
-            let server = self.servers.get(server).filter(|server| may_see(server))?;
+            let (server, schemes) =
+                self.servers.get_key_value(server).filter(|(server, _)| may_see(server))?;
             let is_known = self.has_template_for(server, server_uri)
                 || self.uris_by_address.contains_key(&ResourceAddress {
                     server: server.clone(),
                     uri: server_uri.to_owned(),
                 });
-            if !is_known && !unlisted_uri::may_be_served(server_uri) {
+            if !is_known && !unlisted_uri::may_be_served(server_uri, server.as_str(), schemes) {
                 return None;
             }
             return Some(ResourceAddress { server: server.clone(), uri: server_uri.to_owned() });
@@ -222,8 +225,12 @@ impl FeatureSnapshot {
             .collect();
         // What no server lists or has a template for would be fetched from wherever it leads.
         let candidates: Vec<&UpstreamName> = if matching.is_empty() {
-            let is_served = unlisted_uri::may_be_served(uri);
-            self.servers.iter().filter(|server| is_served && may_see(server)).collect()
+            let may_serve = |server: &UpstreamName, schemes| {
+                unlisted_uri::may_be_served(uri, server.as_str(), schemes) && may_see(server)
+            };
+            let servers = self.servers.iter();
+            let servers = servers.filter(|(server, schemes)| may_serve(server, schemes));
+            servers.map(|(server, _)| server).collect()
         } else {
             matching.into_iter().filter(|server| may_see(server)).collect()
         };

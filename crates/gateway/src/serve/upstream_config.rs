@@ -134,7 +134,12 @@ pub(crate) fn upstream_config_for(
             Endpoint::Stdio(StdioConfig {
                 command: command.clone(),
                 args: args.clone(),
-                env: environment(env, cwd.is_none()),
+                env: environment(
+                    env,
+                    command,
+                    args,
+                    cwd.is_none() && !gateway_config.own_work_folders,
+                ),
                 cwd: cwd.clone().or_else(|| gateway_config.made_start_folder(config.name.as_str())),
                 confinement: Some(ChildConfinement {
                     launcher: launcher.clone(),
@@ -196,12 +201,37 @@ pub(crate) fn with_workspace_folder(
     config
 }
 
-/// The variables of a server. One that names no folder has no modules of Python in the one that it starts
-/// in, where what another server wrote would be run.
-fn environment(env: &BTreeMap<String, String>, has_no_folder: bool) -> BTreeMap<String, String> {
+/// The variables of a server. Where servers start in one folder, `python -m` of one that names no other must
+/// find no module there, which another server may have written. A script finds those beside itself.
+fn environment(
+    env: &BTreeMap<String, String>,
+    command: &str,
+    args: &[String],
+    starts_in_shared_folder: bool,
+) -> BTreeMap<String, String> {
     let mut env = env.clone();
-    if has_no_folder {
+    let program = command.rsplit(['/', '\\']).next().unwrap_or_default();
+    let runs_module = args.first().is_some_and(|first| first == "-m" || first == "-c");
+    if starts_in_shared_folder && runs_module && program.starts_with("python") {
         env.entry("PYTHONSAFEPATH".to_owned()).or_insert_with(|| "1".to_owned());
     }
     env
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_modules_are_kept_from_a_shared_folder() {
+        let is_set = |command: &str, args: &[&str], is_shared: bool| {
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            environment(&BTreeMap::new(), command, &args, is_shared).contains_key("PYTHONSAFEPATH")
+        };
+        assert!(is_set("/usr/bin/python3", &["-m", "server"], true));
+        assert!(!is_set("/usr/bin/python3", &["-m", "server"], false));
+        // It imports what is beside it.
+        assert!(!is_set("python3", &["/srv/server.py"], true));
+        assert!(!is_set("bash", &["-c", "exec python3 server.py"], true));
+    }
 }

@@ -261,7 +261,7 @@ fn the_policy_lists_the_sensitive_places_once() {
         assert_eq!(policy.matches("\"*/.ssh*\"").count(), 1, "{policy}");
         assert!(policy.contains("{ list = \"sensitive-places\" }"), "{policy}");
     }
-    let mut listed = weaver_policy_analysis::propose::sensitive_paths(&[]);
+    let mut listed = super::local_writes::sensitive_places(&[]);
     listed.sort();
     let set = set(Posture::Careful, &SERVERS);
     let rules = set.policy().rules.iter().filter(|rule| rule.name.starts_with("sensitive-places"));

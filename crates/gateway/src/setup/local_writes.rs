@@ -8,6 +8,7 @@ use weaver_policy_analysis::suggest::{PatternLists, rule_text_with_lists};
 use weaver_types::{Impact, JsonPointer, UpstreamName, World};
 
 use super::documents::toml_string;
+use super::held_calls::{HeldCalls, OPTIONS, OPTIONS_REASON};
 use super::review::ReviewRow;
 use super::selection::ServerFolders;
 
@@ -40,8 +41,15 @@ impl ReviewRow {
     /// Whether its server was set up for a folder in the system, where others may not write.
     fn is_set_up_in_system(&self) -> bool {
         let folders = self.local_write.as_ref().map(|bounds| &bounds.folders);
-        folders.is_some_and(|folders| sensitive_paths(folders) != sensitive_paths(&[]))
+        folders.is_some_and(|folders| sensitive_places(folders) != sensitive_places(&[]))
     }
+}
+
+/// The places that are sensitive on this machine, for a server that was set up for these folders.
+pub(super) fn sensitive_places(folders: &[String]) -> Vec<Pattern> {
+    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let home = variable("HOME").or_else(|| variable("USERPROFILE"));
+    sensitive_paths(home.as_deref(), folders)
 }
 
 /// A rule under construction, shared by tools with the same conditions.
@@ -111,35 +119,10 @@ pub(super) fn rule_texts(rows: &[ReviewRow], known: &KnownNames) -> RuleTexts {
         }
     };
     let mut lists = known.lists.clone();
-    let everywhere = sensitive_paths(&[]);
+    let everywhere = sensitive_places(&[]);
     for row in rows {
-        if let Some(options) = &row.option_injection_match {
-            let reason = "a program would read an argument as an option, or as every file";
-            add("options", reason.to_owned(), options.clone(), row);
-        }
-        if let Some(address) = &row.address_match {
-            let reason = "it would read an address, which can carry data out, and not a file";
-            add("addresses", reason.to_owned(), address.clone(), row);
-        }
-        if let Some(mutation) = &row.mutation_match {
-            let reason = "the GraphQL document has a mutation, which changes something";
-            add("mutations", reason.to_owned(), mutation.clone(), row);
-        }
-        if let Some(destroying) = &row.destroying_match {
-            let reason = "it takes something away, or writes a folder over another";
-            add("deletions", reason.to_owned(), destroying.clone(), row);
-        }
-        if let Some(program) = &row.program_match {
-            let reason = "it would run a program that the call names";
-            add("programs", reason.to_owned(), program.clone(), row);
-        }
-        if let Some(saved) = &row.saved_file_match {
-            let reason = "it would save its result among keys, start-up files or the system, or as no file of data";
-            add("saved-files", reason.to_owned(), saved.clone(), row);
-        }
-        if let Some(statement) = &row.statement_match {
-            let reason = "the tool is to read, and the statement is not plainly a read of tables";
-            add("statements", reason.to_owned(), statement.clone(), row);
+        for HeldCalls { rule, reason, matches } in &row.held_calls {
+            add(rule, (*reason).to_owned(), matches.clone(), row);
         }
         let Some(LocalWriteBounds { write, folders }) = &row.local_write else { continue };
         if let Some(bounds) = write.bounding_match(folders) {
@@ -147,10 +130,10 @@ pub(super) fn rule_texts(rows: &[ReviewRow], known: &KnownNames) -> RuleTexts {
                 MatchConditions { not: Some(Box::new(bounds)), ..MatchConditions::default() };
             add("out-of-bounds", out_of_bounds_reason(write, folders), outside, row);
         }
-        let patterns = sensitive_paths(folders);
+        let patterns = sensitive_places(folders);
         // The rule about all writers holds the rest.
         if patterns != everywhere
-            && let Some(sensitive) = write.sensitive_paths_match(folders)
+            && let Some(sensitive) = write.sensitive_paths_match(&patterns)
         {
             if !lists.values().any(|known| *known == patterns) {
                 let name = free_name(SENSITIVE_PLACES, 1, |name| lists.contains_key(name));
@@ -170,9 +153,10 @@ pub(super) fn rule_texts(rows: &[ReviewRow], known: &KnownNames) -> RuleTexts {
     let new_lists: PatternLists =
         lists.iter().filter(|(name, _)| !known.lists.contains_key(*name)).map(cloned).collect();
     let mut out = RuleTexts { lists: lists_text(&new_lists), rules: String::new() };
-    if let Some(rule) = general {
+    let options = (!known.rules.contains(OPTIONS)).then(options_rule).flatten();
+    for rule in general.iter().chain(&options) {
         out.rules.push('\n');
-        out.rules.push_str(&rule_text_with_lists(&rule, &lists));
+        out.rules.push_str(&rule_text_with_lists(rule, &lists));
     }
     let mut number = 0;
     for rule_group in shared {
@@ -210,6 +194,18 @@ fn sensitive_places_rule<'t>(excepted: impl Iterator<Item = &'t str>, places: &[
         rule.matches.not = Some(Box::new(excepted));
     }
     rule
+}
+
+/// The rule about options for whatever reads on this machine: many such tools pass their arguments to a
+/// program, which by `--output` writes a file, and by others runs one.
+fn options_rule() -> Option<Rule> {
+    let mut rule = Rule::new(OPTIONS, Effect::RequireApproval);
+    rule.reason = OPTIONS_REASON.to_owned();
+    rule.matches.impact = [Impact::Read].into();
+    rule.matches.world = [World::Closed].into();
+    let whole_call = ArgumentPredicate::at(JsonPointer::parse("").ok()?);
+    rule.matches.arguments = vec![ArgumentPredicate { holds_options: Some(true), ..whole_call }];
+    Some(rule)
 }
 
 fn cloned((name, patterns): (&String, &Vec<Pattern>)) -> (String, Vec<Pattern>) {

@@ -16,8 +16,8 @@ const MAX_SHEBANG_BYTES: usize = 256;
 pub(super) struct FoundProgram {
     /// Its absolute path.
     pub(super) path: PathBuf,
-    /// The `PATH` that it needs, if the minimal one is not enough: what it was found by, so that it
-    /// also finds the programs that it starts itself.
+    /// The `PATH` that it needs, if the minimal one is not enough: that by which it was found, in its
+    /// order, so that it also finds the same programs as there.
     pub(super) search_path: Option<String>,
 }
 
@@ -43,12 +43,13 @@ pub(super) fn find_program(command: &str, search_path: &OsStr) -> Option<FoundPr
     let search_path = (!needed.iter().all(bare)).then(|| {
         let folders = std::env::split_paths(search_path).filter(|folder| folder.is_absolute());
         let folders = folders.take(MAX_FOLDERS).map(|folder| folder.display().to_string());
-        for folder in folders.chain(STANDARD_FOLDERS.map(str::to_owned)) {
-            if !needed.contains(&folder) {
-                needed.push(folder);
+        let mut all: Vec<String> = Vec::new();
+        for folder in folders.chain(needed).chain(STANDARD_FOLDERS.map(str::to_owned)) {
+            if !all.contains(&folder) {
+                all.push(folder);
             }
         }
-        needed.join(":")
+        all.join(":")
     });
     Some(FoundProgram { path, search_path: search_path.filter(|_| cfg!(unix)) })
 }
@@ -113,7 +114,7 @@ mod tests {
         let search = std::env::join_paths([dir.path(), &bin, &node]).unwrap();
         let found = find_program("npx", &search).unwrap();
         assert_eq!(found.path, npx);
-        let folders = [&bin, &node, dir.path()].map(|folder| folder.display().to_string());
+        let folders = [dir.path(), &bin, &node].map(|folder| folder.display().to_string());
         let wanted = format!("{}:/usr/local/bin:/usr/bin:/bin", folders.join(":"));
         assert_eq!(found.search_path.as_deref(), Some(wanted.as_str()));
         assert_eq!(find_program("plain", &search), None);

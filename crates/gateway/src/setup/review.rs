@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use weaver_policy::MatchConditions;
 use weaver_policy::critical::{self, ArgumentRole};
-use weaver_policy_analysis::propose::{
-    ContractProposal, changing_statement_match, destroying_choice_match, graphql_mutation_match,
-    local_read, option_injection_match, program_path_match, saved_file_match,
-};
-use weaver_types::{CapabilityId, Effects, Impact, JsonPointer, SinkKind, UpstreamName};
+use weaver_policy_analysis::propose::{ContractProposal, local_read};
+use weaver_types::{CapabilityId, Effects, JsonPointer, SinkKind, UpstreamName};
 
 use super::documents::{self, ToolRule};
+use super::held_calls::HeldCalls;
 use super::local_writes::{self, KnownNames, LocalWriteBounds, RuleTexts};
 use super::permission::Permission;
 use super::posture::{Posture, leaves_machine};
@@ -48,20 +45,8 @@ pub struct ReviewRow {
     suspicious: bool,
     /// Its bounds, if it is a local write.
     pub(super) local_write: Option<LocalWriteBounds>,
-    /// Matches calls with an address in place of a file.
-    pub(super) address_match: Option<MatchConditions>,
-    /// Matches calls in which an argument would be read as a program's option.
-    pub(super) option_injection_match: Option<MatchConditions>,
-    /// Matches calls whose GraphQL document changes something.
-    pub(super) mutation_match: Option<MatchConditions>,
-    /// Calls that take something away although the tool also does other things.
-    pub(super) destroying_match: Option<MatchConditions>,
-    /// Calls that name the program to run.
-    pub(super) program_match: Option<MatchConditions>,
-    /// Matches calls of a tool that reads which save its result in a sensitive place.
-    pub(super) saved_file_match: Option<MatchConditions>,
-    /// Matches calls of a tool that reads whose SQL statement does more than that.
-    pub(super) statement_match: Option<MatchConditions>,
+    /// The calls that a rule holds.
+    pub(super) held_calls: Vec<HeldCalls>,
 }
 
 /// Why a tool's permission cannot be changed as requested.
@@ -351,9 +336,6 @@ fn review_row<'l>(
         (None, Some(local)) => local.proposal.clone(),
         (None, None) => listed.propose_contract(),
     };
-    let reads = bounds && proposal.effects.impact == Impact::Read;
-    // Destructive calls are held anyway.
-    let is_mild = bounds && proposal.effective_sink() != SinkKind::Destructive;
     proposal.upstream_digest = capability.spec().upstream_digest;
     let suspicions = weaver_agent_kernel::suspicions(capability);
     let suspicious = !suspicions.is_empty();
@@ -367,6 +349,14 @@ fn review_row<'l>(
         tool_doubt::of_effects(&proposal)
     };
     let first = tool.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let held_calls = match bounds {
+        true => {
+            let folders = folders.get(server.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let addresses = local_read.map(|local| local.address_match);
+            HeldCalls::of_tool(&tool, &proposal, addresses, folders)
+        }
+        false => Vec::new(),
+    };
     Ok(ReviewRow {
         id: capability.id().clone(),
         server: server.to_string(),
@@ -378,18 +368,7 @@ fn review_row<'l>(
         posture_permission,
         suspicious,
         local_write,
-        address_match: local_read.map(|local| local.address_match),
-        option_injection_match: bounds.then(|| option_injection_match(&tool)).flatten(),
-        mutation_match: bounds.then(|| graphql_mutation_match(&tool)).flatten(),
-        destroying_match: is_mild.then(|| destroying_choice_match(&tool)).flatten(),
-        program_match: is_mild.then(|| program_path_match(&tool)).flatten(),
-        saved_file_match: reads
-            .then(|| {
-                let folders = folders.get(server.as_str()).map(Vec::as_slice).unwrap_or_default();
-                saved_file_match(&tool, folders)
-            })
-            .flatten(),
-        statement_match: reads.then(|| changing_statement_match(&tool)).flatten(),
+        held_calls,
     })
 }
 

@@ -28,9 +28,9 @@ use crate::config::UpstreamSettings;
 use crate::listing::ListingResult;
 
 /// The names of rules that a setup writes about single tools; a number may follow.
-const TOOL_RULES: [&str; 7] = [
-    "out-of-bounds", "options", "addresses", "sensitive-places", "ask-first", "never",
-    "not-bounded",
+const TOOL_RULES: [&str; 13] = [
+    "out-of-bounds", "options", "addresses", "mutations", "deletions", "programs", "saved-files",
+    "statements", "queries", "sensitive-places", "ask-first", "never", "not-bounded",
 ];
 
 /// The tools of an existing gateway, as it treats them and as they would be set up now.

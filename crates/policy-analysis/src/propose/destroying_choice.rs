@@ -6,18 +6,21 @@ use super::argument::Argument;
 use super::{ToolDescription, tool_text};
 
 /// Names of arguments that say what is done.
-const ACTIONS: [&str; 11] = [
+const ACTIONS: [&str; 12] = [
     "action", "mode", "op", "operation", "command", "cmd", "method", "verb", "subcommand", "task",
-    "intent",
+    "intent", "function",
 ];
 /// Beginnings of values that take something away.
-const DESTROYING: [&str; 21] = [
+const DESTROYING: [&str; 26] = [
     "delete", "remove", "drop", "destroy", "purge", "prune", "clear", "forget", "reset", "wipe",
     "erase", "truncate", "uninstall", "revoke", "kill", "terminate", "unlink", "discard",
-    "archive_all", "empty", "rm",
+    "archive_all", "empty", "rm", "del", "trash", "evict", "rollback", "revert",
 ];
-/// Words of tools that put whole folders into other places.
-const FOLDER_COPIES: [&str; 5] = ["copy", "move", "sync", "mirror", "replace"];
+/// Words of tools that put files or whole folders into other places.
+const COPIES: [&str; 13] = [
+    "copy", "move", "rename", "sync", "mirror", "replace", "compress", "extract", "archive",
+    "unzip", "zip", "clone", "restore",
+];
 
 /// Conditions that match calls which take something away although the tool also does other things: by
 /// the value of an argument for the action, or by writing a folder over another. `None` for a tool
@@ -25,34 +28,54 @@ const FOLDER_COPIES: [&str; 5] = ["copy", "move", "sync", "mirror", "replace"];
 #[must_use]
 pub fn destroying_choice_match(tool: &ToolDescription<'_>) -> Option<MatchConditions> {
     let words = weaver_text::split::identifier(tool.name);
-    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-    let copies_folders = has(&FOLDER_COPIES) && has(&["directory", "folder", "dir", "tree"]);
+    let copies = words.iter().any(|word| COPIES.contains(&word.as_str()));
     let any: Vec<MatchConditions> = tool_text::all_arguments(tool.input)
         .into_iter()
         .filter(|argument| !argument.at.as_str().contains("/*"))
-        .filter_map(|argument| condition(&argument, copies_folders))
+        .filter_map(|argument| condition(&argument, copies))
         .map(|one| MatchConditions { arguments: vec![one], ..MatchConditions::default() })
         .collect();
     (!any.is_empty()).then(|| MatchConditions { any, ..MatchConditions::default() })
 }
 
-fn condition(argument: &Argument<'_>, copies_folders: bool) -> Option<ArgumentPredicate> {
+fn condition(argument: &Argument<'_>, copies: bool) -> Option<ArgumentPredicate> {
     let name = argument.name.to_ascii_lowercase();
     let at = || ArgumentPredicate::at(argument.at.clone());
-    if copies_folders && matches!(name.as_str(), "overwrite" | "force" | "replace" | "clobber") {
+    if copies && matches!(name.as_str(), "overwrite" | "force" | "replace" | "clobber") {
         return Some(ArgumentPredicate { equals: Some(true.into()), ..at() });
     }
-    if !ACTIONS.contains(&name.as_str()) || !argument.may_be_text() {
+    if !names_action(argument.name) || !argument.may_be_text() {
         return None;
     }
-    let patterns = DESTROYING.iter().filter_map(|word| Pattern::parse(&format!("{word}*")).ok());
     let choices = argument.choices();
-    let is_destroying =
-        |choice: &&str| DESTROYING.iter().any(|word| choice.to_ascii_lowercase().starts_with(word));
+    let patterns: Vec<String> = match choices.is_empty() {
+        // `delete_all`, `force_delete`
+        true => {
+            DESTROYING.iter().flat_map(|word| [format!("{word}*"), format!("*_{word}*")]).collect()
+        }
+        false => choices.into_iter().filter(|choice| is_destroying(choice)).collect(),
+    };
+    let patterns: Vec<Pattern> =
+        patterns.iter().filter_map(|pattern| Pattern::parse(pattern).ok()).collect();
     // Of choices none of which takes anything away, there is nothing to hold.
-    let may_destroy =
-        choices.is_empty() || choices.iter().any(|choice| is_destroying(&choice.as_str()));
-    may_destroy.then(|| ArgumentPredicate { glob_any_case: patterns.collect(), ..at() })
+    (!patterns.is_empty()).then(|| ArgumentPredicate { glob_any_case: patterns, ..at() })
+}
+
+/// Whether an argument says what is done: `operation`, `memory_action`, `action_type`.
+fn names_action(name: &str) -> bool {
+    let words = weaver_text::split::identifier(name);
+    let is_action = |word: &String| ACTIONS.contains(&word.as_str());
+    match &words[..] {
+        [.., before, last] if last == "type" || last == "name" => is_action(before),
+        [.., last] => is_action(last),
+        [] => false,
+    }
+}
+
+fn is_destroying(choice: &str) -> bool {
+    let words = weaver_text::split::identifier(choice);
+    let destroys = |word: &String| DESTROYING.iter().any(|known| word.starts_with(known));
+    words.iter().any(destroys) || DESTROYING.contains(&choice.to_ascii_lowercase().as_str())
 }
 
 #[cfg(test)]
@@ -81,6 +104,10 @@ mod tests {
         }
         let free = || json!({ "request": { "properties": { "op": { "type": "string" } } } });
         assert!(holds("memory", free(), &json!({ "request": { "op": "forget_all" } })));
+        assert!(holds("memory", free(), &json!({ "request": { "op": "force_delete" } })));
+        let typed = || json!({ "action_type": { "enum": ["list", "hard-reset", "preset"] } });
+        assert!(holds("x", typed(), &json!({ "action_type": "hard-reset" })));
+        assert!(!holds("x", typed(), &json!({ "action_type": "preset" })));
         assert!(!holds("memory", free(), &json!({ "request": { "op": "store" } })));
         let filter = json!({ "state": { "enum": ["open", "deleted"] } });
         assert!(!holds("list_issues", filter, &json!({ "state": "deleted" })));
@@ -94,10 +121,11 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_not_written_over_another_unasked() {
+    fn nothing_is_copied_over_something_else_unasked() {
         let flags = || json!({ "overwrite": { "type": "boolean" } });
         assert!(holds("fs_copy_directory", flags(), &json!({ "overwrite": true })));
         assert!(!holds("fs_copy_directory", flags(), &json!({ "overwrite": false })));
-        assert!(!holds("fs_copy_file", flags(), &json!({ "overwrite": true })));
+        assert!(holds("fast_move_file", flags(), &json!({ "overwrite": true })));
+        assert!(!holds("write_file", flags(), &json!({ "overwrite": true })));
     }
 }

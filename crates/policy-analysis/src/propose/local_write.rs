@@ -11,7 +11,6 @@ use weaver_policy::critical;
 use weaver_policy::{ArgumentPredicate, MatchConditions, Pattern};
 use weaver_types::{Effects, JsonPointer, SinkKind};
 
-use super::sensitive_places::sensitive_paths;
 use super::tool_text::{self, ToolText};
 use super::{ContractProposal, ServerReach, ToolDescription, ToolHints, propose, reach};
 use crate::program_arguments::takes_program;
@@ -257,11 +256,11 @@ impl LocalWrite {
         (out != MatchConditions::default()).then_some(out)
     }
 
-    /// Conditions that match calls which touch keys, start-up files or the system; `None` if it
-    /// writes no files. `folders` are those of its server.
+    /// Conditions that match calls which touch one of these places, as
+    /// [`sensitive_paths`](super::sensitive_paths) lists them; `None` if it writes no files.
     #[must_use]
-    pub fn sensitive_paths_match(&self, folders: &[String]) -> Option<MatchConditions> {
-        let any_path = ArgumentPredicate { any_path: sensitive_paths(folders), ..whole_call()? };
+    pub fn sensitive_paths_match(&self, places: &[Pattern]) -> Option<MatchConditions> {
+        let any_path = ArgumentPredicate { any_path: places.to_vec(), ..whole_call()? };
         let matches = MatchConditions { arguments: vec![any_path], ..MatchConditions::default() };
         self.writes_files.then_some(matches)
     }

@@ -7,9 +7,9 @@ use super::argument::Argument;
 use super::{ToolDescription, tool_text};
 
 /// Words that say it alone, at the end of a name.
-const PROGRAMS: [&str; 11] = [
+const PROGRAMS: [&str; 15] = [
     "interpreter", "preprocessor", "postprocessor", "executable", "binary", "bin", "shell",
-    "pager", "compiler", "exec", "runner",
+    "pager", "compiler", "exec", "runner", "wrapper", "launcher", "linter", "renderer",
 ];
 /// Programs that a name has before `path`, `bin` or `command`.
 const KNOWN_PROGRAMS: [&str; 26] = [
@@ -31,7 +31,9 @@ pub fn program_path_match(tool: &ToolDescription<'_>) -> Option<MatchConditions>
     let any: Vec<MatchConditions> = tool_text::all_arguments(tool.input)
         .into_iter()
         .filter(|argument| !argument.at.as_str().contains("/*"))
-        .filter(|argument| argument.may_be_text() && names_program(argument.name))
+        // Of some choices, none is a program that somebody brought along.
+        .filter(|argument| argument.may_be_text() && argument.choices().is_empty())
+        .filter(|argument| names_program(argument.name))
         .map(|argument| MatchConditions {
             arguments: vec![named(argument)],
             ..MatchConditions::default()
@@ -45,7 +47,14 @@ fn names_program(name: &str) -> bool {
     let is_in = |word: &String, known: &[&str]| known.contains(&word.as_str());
     let Some((last, before)) = words.split_last() else { return false };
     let is_external = before.iter().any(|word| word == "external" || word == "ext");
+    // `pdf_engine` of pandoc, `java_home`.
+    let runs_within = |word: &String| match last.as_str() {
+        "engine" => matches!(word.as_str(), "pdf" | "latex" | "tex" | "ocr"),
+        "home" => matches!(word.as_str(), "java" | "python" | "node"),
+        _ => false,
+    };
     is_in(last, &PROGRAMS)
+        || before.last().is_some_and(runs_within)
         || is_external && matches!(last.as_str(), "diff" | "editor" | "tool" | "command")
         || is_in(last, &PLACES)
             && before.iter().any(|word| is_in(word, &PROGRAMS) || is_in(word, &KNOWN_PROGRAMS))
@@ -62,13 +71,13 @@ mod tests {
         for name in [
             "tesseract_bin_path", "ffprobe_path", "pdftotext_binary", "interpreter", "rg_path",
             "preprocessor", "external_diff", "chromeExecutable", "executable_path", "pythonPath",
-            "gitCommand",
+            "gitCommand", "pdf_engine", "javaHome", "linter", "launcher",
         ] {
             assert!(names_program(name), "{name}");
         }
         for name in [
             "path", "file_path", "repo_path", "command", "output_path", "diff", "git_ref",
-            "node_id",
+            "node_id", "pdf_path", "search_engine", "home", "browser_home",
         ] {
             assert!(!names_program(name), "{name}");
         }

@@ -36,6 +36,17 @@ const PROGRAM_FILES: &[&str] = &[
     "*.csproj.xml",
     "*requirements*.txt",
     "*CMakeLists.txt",
+    "*Presets.json",
+    "*rc.json",
+    "*lock.json",
+    "*compose*.json",
+    "*nodemon.json",
+    "*turbo.json",
+    "*nx.json",
+    "*angular.json",
+    "*llms*.txt",
+    "*/rules/*.md",
+    "*/prompts/*",
 ];
 
 /// Conditions that match calls which save a result where keys, start-up files or the system are, or
@@ -45,7 +56,7 @@ const PROGRAM_FILES: &[&str] = &[
 pub fn saved_file_match(tool: &ToolDescription<'_>, folders: &[String]) -> Option<MatchConditions> {
     let patterns =
         |texts: &[&str]| texts.iter().filter_map(|text| Pattern::parse(text).ok()).collect();
-    let any_path: Vec<Pattern> = sensitive_paths(folders)
+    let any_path: Vec<Pattern> = sensitive_paths(None, folders)
         .into_iter()
         .chain::<Vec<Pattern>>(patterns(PROGRAM_FILES))
         .collect();

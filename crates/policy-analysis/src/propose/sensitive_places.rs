@@ -74,15 +74,49 @@ const SENSITIVE_PATHS: &[&str] = &[
     "*/.qwen/*",
     "*/.kiro/*",
     "*/.junie/*",
+    "*/.clinerules*",
+    "*/.goosehints",
+    "*/.copilot/*",
+    "*/.lmstudio/*",
+    "*/.trae/*",
+    "*/.augment/*",
+    "*/.factory/*",
+    "*/.amp/*",
+    "*/.amazonq/*",
+    "*/mcp.json",
+    "*/claude_desktop_config.json",
     "*/CLAUDE.md",
     "*/AGENTS.md",
+    "*/AGENT.md",
+    "*/GEMINI.md",
+    "*/QWEN.md",
+    "*/WARP.md",
+    "*/CRUSH.md",
     "*/.devcontainer/*",
     "*/.githooks/*",
     "*/.pre-commit-config.yaml",
     "*/.gitmodules",
     "*/.direnv/*",
     "*/.venv/*",
-    "*/node_modules/.bin/*",
+    // Where programs that servers and people start are installed.
+    "*/node_modules/*",
+    "*/site-packages/*",
+    "*/dist-packages/*",
+    "*/.npm/*",
+    "*/.cache/*",
+    "*/.pnpm-store/*",
+    "*/.bun/*",
+    "*/.deno/*",
+    "*/.nvm/*",
+    "*/.volta/*",
+    "*/.asdf/*",
+    "*/.pyenv/*",
+    "*/.rbenv/*",
+    "*/.rustup/*",
+    "*/.sdkman/*",
+    "*conda3/*",
+    "*/go/bin/*",
+    "*/go/pkg/*",
     "*/LaunchAgents/*",
     "*/LaunchDaemons/*",
     "*/Programs/Startup/*",
@@ -91,6 +125,9 @@ const SENSITIVE_PATHS: &[&str] = &[
     "/root/.*",
     "/run/*",
     "/opt/*",
+    "/snap/*",
+    "/nix/*",
+    "/var/lib/*",
     "/private/etc/*",
     "/Applications/*",
     "/etc/*",
@@ -104,17 +141,30 @@ const SENSITIVE_PATHS: &[&str] = &[
     "/lib*",
     "/System/*",
     "/Library/*",
+    "C:\\Windows*",
+    "C:/Windows*",
+    "C:\\Program*",
+    "C:/Program*",
     "~*",
 ];
+/// The same below the home folder of the user. A file of a project may begin with a dot; what does so
+/// in the home folder itself belongs to a program, and many are run or read at its start.
+const SENSITIVE_IN_HOME: [&str; 5] =
+    ["/.*", "/bin/*", "/Library/*", "/AppData/*", "/Desktop/*.desktop"];
 
 /// The patterns of paths of keys, of settings that run programs, and of the system itself, as
-/// [`LocalWrite::sensitive_paths_match`](super::LocalWrite::sensitive_paths_match) tests for them. A part of the system in which one of these
-/// folders is, such as `/etc/nginx`, is left out: a server that was set up for the folder writes
-/// there.
+/// [`LocalWrite::sensitive_paths_match`](super::LocalWrite::sensitive_paths_match) tests for them, with those in
+/// this home folder. A part of the system or of the home folder in which one of these folders is, such
+/// as `/etc/nginx`, is left out: a server that was set up for the folder writes there.
 #[must_use]
-pub fn sensitive_paths(folders: &[String]) -> Vec<Pattern> {
-    let patterns = SENSITIVE_PATHS.iter().filter_map(|glob| Pattern::parse(glob).ok());
-    let is_part_of_system = |pattern: &Pattern| pattern.as_str().starts_with('/');
+pub fn sensitive_paths(home: Option<&str>, folders: &[String]) -> Vec<Pattern> {
+    let home = home.map(|home| home.trim_end_matches('/')).filter(|home| !home.is_empty());
+    let in_home =
+        home.into_iter().flat_map(|home| SENSITIVE_IN_HOME.map(|path| format!("{home}{path}")));
+    let in_home = in_home.filter(|path| !SENSITIVE_PATHS.contains(&path.as_str()));
+    let patterns = SENSITIVE_PATHS.iter().map(|&path| path.to_owned()).chain(in_home);
+    let patterns = patterns.filter_map(|glob| Pattern::parse(&glob).ok());
+    let is_at_a_place = |pattern: &Pattern| !pattern.as_str().starts_with(['*', '~']);
     let has_folder = |pattern: &Pattern| folders.iter().any(|folder| pattern.matches(folder));
-    patterns.filter(|pattern| !(is_part_of_system(pattern) && has_folder(pattern))).collect()
+    patterns.filter(|pattern| !(is_at_a_place(pattern) && has_folder(pattern))).collect()
 }

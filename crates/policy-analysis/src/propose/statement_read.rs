@@ -9,17 +9,26 @@ use super::{ToolDescription, tool_text};
 
 /// Argument names that are those of a statement, whatever the tool is. Those that begin with `sql` are,
 /// too.
-const STATEMENTS: [&str; 3] = ["select_query", "select_statement", "raw_sql"];
+const STATEMENTS: [&str; 10] = [
+    "select_query", "select_statement", "raw_sql", "select_sql", "tsql", "hql", "cql", "soql",
+    "psql_command", "raw_query",
+];
 /// Argument names that may be those of a statement, or of words to search for.
-const PERHAPS_STATEMENTS: [&str; 8] =
-    ["query", "queries", "statement", "statements", "q", "select", "raw", "command"];
+const PERHAPS_STATEMENTS: [&str; 14] = [
+    "query", "queries", "statement", "statements", "q", "select", "raw", "command", "stmt",
+    "query_string", "querystring", "query_text", "querytext", "script",
+];
 /// Words for statements, behind `SQL` or `SELECT`.
 const STATEMENT_NOUNS: [&str; 8] =
     ["query", "queries", "statement", "statements", "command", "commands", "select", "string"];
 /// Words for databases that take statements.
-const DATABASES: [&str; 14] = [
+const DATABASES: [&str; 44] = [
     "sql", "postgres", "postgresql", "psql", "mysql", "mariadb", "sqlite", "duckdb", "clickhouse",
-    "bigquery", "snowflake", "redshift", "oracle", "mssql",
+    "bigquery", "snowflake", "redshift", "oracle", "mssql", "sqlserver", "athena", "databricks",
+    "trino", "presto", "cockroachdb", "supabase", "neon", "planetscale", "timescaledb", "db2",
+    "hive", "impala", "cassandra", "scylladb", "d1", "turso", "libsql", "tidb", "spanner",
+    "questdb", "vertica", "teradata", "singlestore", "dremio", "druid", "pinot", "motherduck",
+    "yugabytedb", "firebird",
 ];
 /// Words for what is done with statements.
 const RUNS: [&str; 13] = [

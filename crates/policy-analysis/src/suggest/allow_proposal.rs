@@ -10,14 +10,14 @@ use super::absent_arguments::{declared_arguments, require_absent};
 use super::argument_pattern::{ArgumentSlot, ObservedValues, constrain};
 use super::destination_values::{DestinationValue, ValueKind, ValueShape, destination_values};
 use super::folders;
-use super::unchanged_arguments::require_unchanged;
+use super::unchanged_arguments::{require_no_others, require_unchanged};
 use crate::history::{RecordedArguments, RecordedCall};
 use crate::replay;
 
 /// How similar to the stopped call another call must be for the rule to allow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AllowScope {
-    /// It has the same destination: the same paths, hosts, receivers and amounts.
+    /// It has the same arguments, except texts for people and times.
     Same,
     /// It has a similar destination: the same folder, host or mail domain.
     Similar,
@@ -126,13 +126,18 @@ pub fn propose_allow_rules(
     let mut absent = declared.clone();
     absent.retain(|at| at.find(arguments).is_none());
     let mut rules: Vec<(AllowScope, Rule)> = Vec::new();
-    // Without destination values, even the narrowest rule would cover every call of the tool.
+    // Without destination values, nothing says what a similar call is.
     let widths = AllowScope::ALL.into_iter();
-    for width in widths.filter(|width| !values.is_empty() || *width == AllowScope::Tool) {
+    for width in widths.filter(|width| !values.is_empty() || *width != AllowScope::Similar) {
         let Some(mut matches) = conditions_for(call, &values, width) else { continue };
         if width != AllowScope::Tool {
             require_absent(&mut matches, &absent);
-            require_unchanged(&mut matches, arguments, &declared);
+            require_unchanged(&mut matches, arguments, &declared, width);
+            if matches.arguments.is_empty() {
+                // It has nothing but texts for people: the rule would be that for the tool.
+                continue;
+            }
+            require_no_others(&mut matches, arguments);
         }
         if rules.iter().all(|(_, rule)| rule.matches != matches) {
             let mut rule = Rule::new(rule_name(call, width), Effect::Allow);

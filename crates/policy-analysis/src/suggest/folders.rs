@@ -38,7 +38,7 @@ pub(super) fn is_sensitive(path: &str) -> bool {
 
 /// What the proposer holds to be sensitive below any folder: keys, settings and start-up files.
 static SENSITIVE_ANYWHERE: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
-    let patterns = sensitive_paths(&[]).into_iter();
+    let patterns = sensitive_paths(None, &[]).into_iter();
     patterns.filter(|pattern| pattern.as_str().starts_with("*/")).collect()
 });
 

@@ -1,5 +1,6 @@
-//! Arguments that decide where a call goes although their values say nothing: an empty list of further
-//! receivers, and what the contract declares critical under a name of its own.
+//! Arguments that decide what a call does although their values name no place and no receiver: a switch
+//! (`public`), a choice (`acl`), an object of options, an empty list of further receivers, and all that
+//! the call did not have.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +9,27 @@ use weaver_policy::critical::{self, ArgumentRole};
 use weaver_policy::{ArgumentPredicate, MatchConditions};
 use weaver_types::JsonPointer;
 
-/// Requires that these arguments are as they were, unless a condition names them already: those that
-/// are declared, and all that are empty and no text for people, a time or a setting.
+use super::allow_proposal::AllowScope;
+
+/// Requires that arguments are as they were, unless a condition names them already: for the same call all
+/// but texts for people and times, for a similar one those whose other values are not similar.
 pub(super) fn require_unchanged(
     matches: &mut MatchConditions,
     arguments: &Value,
     declared: &BTreeSet<JsonPointer>,
+    scope: AllowScope,
 ) {
     let members = arguments.as_object().into_iter().flatten();
-    let empty = members.filter(|(name, value)| is_empty(value) && may_decide(name)).filter_map(
-        |(name, _)| JsonPointer::parse(&format!("/{}", JsonPointer::escape_step(name))).ok(),
-    );
-    let places: BTreeSet<JsonPointer> = declared.iter().cloned().chain(empty).collect();
+    let bound = members.filter(|(name, value)| is_bound(name, value, scope));
+    let bound = bound.filter_map(|(name, _)| pointer_to(name));
+    let places: BTreeSet<JsonPointer> = declared.iter().cloned().chain(bound).collect();
     for at in places {
-        let is_named = |predicate: &ArgumentPredicate| is_within(&predicate.at, &at);
         let Some(value) = at.find(arguments) else { continue };
+        // A condition on one member says nothing about the others.
+        let is_named = |predicate: &ArgumentPredicate| match scope {
+            AllowScope::Same => predicate.at == at,
+            _ => is_within(&predicate.at, &at),
+        };
         if matches.arguments.iter().any(is_named) {
             continue;
         }
@@ -35,6 +42,22 @@ pub(super) fn require_unchanged(
     }
 }
 
+/// Requires that a call has no argument that this one does not have: it could make another call of it, and
+/// a tool takes some that its schema does not declare.
+pub(super) fn require_no_others(matches: &mut MatchConditions, arguments: &Value) {
+    let names: Vec<String> =
+        arguments.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    let is_listed = !names.is_empty() && names.iter().all(|name| !name.is_empty());
+    if let (true, Ok(whole_call)) = (is_listed, JsonPointer::parse("")) {
+        let only = ArgumentPredicate { only_members: names, ..ArgumentPredicate::at(whole_call) };
+        matches.arguments.push(only);
+    }
+}
+
+fn pointer_to(name: &str) -> Option<JsonPointer> {
+    JsonPointer::parse(&format!("/{}", JsonPointer::escape_step(name))).ok()
+}
+
 /// Whether one place is the other, or in it.
 fn is_within(inner: &JsonPointer, outer: &JsonPointer) -> bool {
     inner
@@ -43,17 +66,19 @@ fn is_within(inner: &JsonPointer, outer: &JsonPointer) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(_) | Value::Number(_) => false,
-        Value::String(text) => text.trim().is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
-    }
-}
-
-fn may_decide(name: &str) -> bool {
+fn is_bound(name: &str, value: &Value, scope: AllowScope) -> bool {
     let role = critical::argument_role(name);
-    !matches!(role, ArgumentRole::Text | ArgumentRole::Time | ArgumentRole::Setting)
+    let is_text = matches!(role, ArgumentRole::Text | ArgumentRole::Time);
+    match (scope, value) {
+        (AllowScope::Tool, _) => false,
+        (_, Value::Object(_) | Value::Bool(_)) => true,
+        (_, Value::Null) => !is_text,
+        (AllowScope::Same, Value::Array(items)) => !(is_text && items.iter().all(Value::is_string)),
+        (AllowScope::Same, Value::Number(_) | Value::String(_)) => !is_text,
+        (AllowScope::Similar, Value::Array(items)) => items.is_empty() && !is_text,
+        (AllowScope::Similar, Value::String(text)) => {
+            role == ArgumentRole::Setting || text.trim().is_empty() && !is_text
+        }
+        (AllowScope::Similar, Value::Number(_)) => false,
+    }
 }

@@ -518,6 +518,43 @@ fn a_rule_for_a_stopped_call_leaves_no_empty_or_declared_argument_free() {
 }
 
 #[test]
+fn a_rule_for_the_same_call_leaves_only_texts_for_people_and_times_free() {
+    let arguments = |text: &str, acl: &str, public: bool, options: Value| {
+        json!({ "recipient": "ana", "body": text, "acl": acl, "public": public,
+            "options": options, "limit": 5 })
+    };
+    let made = |arguments| Made::new("shop.reserve", arguments);
+    let options = || json!({ "track": true });
+    let mut log = Log::new();
+    let held = made(arguments("a", "private", false, options()));
+    let id = log.refused(&held.stopped("deny", "rule", "no_matching_rule"));
+    let call = log.history.find(&id).unwrap();
+    let proposal = propose_allow_rules(&load("", CONTRACTS, "").unwrap(), call).unwrap();
+    let allows = |(width, rule): &(AllowScope, weaver_policy::Rule), arguments: Value| {
+        let draft = load(&rule_text(rule), CONTRACTS, "").unwrap();
+        let mut log = Log::new();
+        log.done(&made(arguments));
+        (*width, replay(&draft, log.history.calls(), NOW, NOW).now.allow == 1)
+    };
+    for rule in &proposal.rules {
+        let is_tool = rule.0 == AllowScope::Tool;
+        assert_eq!(allows(rule, arguments("b", "private", false, options())), (rule.0, true));
+        let mut with_bcc = arguments("a", "private", false, options());
+        with_bcc["BCC"] = json!("eve");
+        let headers = json!({ "track": true, "headers": { "Bcc": "eve" } });
+        for other in [
+            with_bcc,
+            arguments("a", "public-read", false, options()),
+            arguments("a", "private", true, options()),
+            arguments("a", "private", false, headers),
+        ] {
+            assert_eq!(allows(rule, other.clone()), (rule.0, is_tool), "{other}");
+        }
+    }
+    assert_eq!(proposal.rules.len(), 3);
+}
+
+#[test]
 fn a_list_is_covered_item_by_item() {
     let mut log = Log::new();
     let paths = |all: &[&str]| Made::new("files.read", json!({ "paths": all }));
