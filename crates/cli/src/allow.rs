@@ -176,6 +176,13 @@ fn choose_candidate<'c>(
 ) -> Result<Option<&'c CandidateRule>, Failure> {
     if let Some(width) = args.width {
         let widest = candidates.iter().rev().find(|one| one.width <= width);
+        if let Some(narrower) = widest.filter(|one| one.width < width) {
+            output::stderr(&format!(
+                "note: no rule is `{}` and lets this call through; `{}` is taken\n",
+                width.as_str(),
+                narrower.width.as_str()
+            ));
+        }
         let named = widest.ok_or_else(|| {
             let widths: Vec<&str> = candidates.iter().map(|one| one.width.as_str()).collect();
             let message =
