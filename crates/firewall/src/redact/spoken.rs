@@ -5,6 +5,7 @@
 //! sign, as in program text and configuration, is read elsewhere (`secrets`).
 
 mod access_code;
+mod code_things;
 mod grammar;
 mod label_context;
 mod lexicon;
@@ -43,6 +44,7 @@ const GRADERS: &[(&str, Grader)] = &[
     }),
     ("access_code", access_code::find),
     ("opening_digits", access_code::behind_verb),
+    ("lock_digits", access_code::behind_lock),
     ("credential_call", credential_in_call),
     ("printed_secret", printed_line::of_known_command),
     ("printed_named_secret", printed_line::of_named_secret),
@@ -104,6 +106,8 @@ struct LabelLink {
     /// The last word is a preposition that a change may have.
     ends_in_preposition: bool,
     demands: i32,
+    /// A preposition was read that says what the password belongs to: `for the printer`.
+    has_owner: bool,
     names_network: bool,
     /// The key is said to be of an API.
     names_api: bool,
@@ -131,6 +135,7 @@ impl LabelLink {
         self.names_network |= lexicon::names_network(lower);
         self.names_api |= lower == "api";
         self.demands += i32::from(lexicon::DEMANDS.contains(&lower));
+        self.has_owner |= lexicon::OWNING.contains(&lower);
         self.has_remark |= lower.chars().count() > 3
             && !(is_verb || self.has_sign || lexicon::names_network(lower))
             && is_said_instead(lower);
@@ -216,6 +221,12 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
                 }
                 at = next;
             }
+            // Flags of a command.
+            Word::Other { run_end, .. }
+                if text.get(at..run_end).is_some_and(|run| run.starts_with("--")) =>
+            {
+                return None;
+            }
             Word::Other { value, quoted, run_end, next } => {
                 let context = LabelContext { text, label: &label, line, kind, is_network };
                 if let Some(phrase) = context.phrase_at(&value, &between) {
@@ -291,17 +302,19 @@ fn grade(
     }
     if grammar::is_no_value(value_text) || !looks_like_password(value_text) {
         let is_spoken = matches!(kind, LabelKind::Password | LabelKind::Short);
-        let is_near = !between.is_below && (between.words == 0 || between.ends_in_verb);
+        let is_near = (!between.is_below || between.is_answer)
+            && (between.words == 0 || between.ends_in_verb);
         if is_spoken && is_near && is_joined_words(value_text) {
             return form::WORDS;
         }
         let is_of_network = is_network || between.names_network;
+        let has_joint = value_text.contains(['.', '&', '+', '*', '-', '_'])
+            && value_text.chars().any(char::is_uppercase);
         if (is_spoken || kind == LabelKind::Key && is_of_network)
             && is_near
+            && (has_joint || !between.is_answer || !between.is_below)
             && is_chosen_word(value_text)
         {
-            let has_joint =
-                value_text.contains(['.', '&', '+']) && value_text.chars().any(char::is_uppercase);
             return if has_joint { form::WORDS } else { form::WORD };
         }
         let may_be_words = between.is_pair || between.is_answer || is_network && between.has_sign;

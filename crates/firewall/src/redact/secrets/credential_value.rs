@@ -167,8 +167,10 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
             (is_token(text, &shape, value)
                 || is_scrambled_letters(text, value)
                 || is_chosen_secret(text, value, next)
+                || word_in_settings::is_word_of_secret(bytes, value, text)
                 || kind == SecretKind::Chosen
                     && (chosen_secret::is_made_up(text, value, next)
+                        || word_in_settings::is_password_of_variable(bytes, value, text)
                         || word_in_settings::is_word_of_variable(bytes, value, text)))
                 && !is_of_badge(bytes, value.range.start)
                 && !(shape.is_hex && is_in_list_of_checksums(bytes, value.range.start))
