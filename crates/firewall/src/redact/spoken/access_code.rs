@@ -24,7 +24,9 @@ const MAX_ENDING: usize = 4;
 const OTHER_CODES: &[&str] = words![
     "zip" "postal" "post" "area" "country" "error" "status" "exit" "return" "product" "promo" "discount" "coupon" "booking"
     "voucher" "source" "dial" "bar" "qr" "color" "colour" "item" "tax" "dress" "reason" "response" "cost" "building" "fault"
-    "trouble" "diagnostic" "tracking" "reference" "sort" "swift" "currency" "language" "airport" "station" "site" "store" "kunden" "bestell" "artikel" "farb" "fehler"
+    "trouble" "approval" "auth" "authorization" "schul" "version" "product" "customer" "client" "key" "posta" "produit" "prodotto"
+    "producto" "article" "artículo" "cliente" "towaru" "produktu" "klienta" "länder" "vorwahl" "filial" "branch" "school"
+    "course" "batch" "serial" "equipment" "model" "job" "hersteller" "material" "steuer" "service" "event" "action" "map" "diagnostic" "tracking" "reference" "sort" "swift" "currency" "language" "airport" "station" "site" "store" "kunden" "bestell" "artikel" "farb" "fehler"
 ];
 
 /// Words behind digits that are a number of things.
@@ -32,12 +34,14 @@ const UNITS: &[&str] = words![
     "digits" "digit" "ziffern" "stellen" "stellig" "stellige" "chiffres" "cifre" "cifras" "dígitos" "cyfr" "цифр" "cijfers"
     "siffror" "sifre" "times" "days" "hours" "minutes" "min" "sec" "seconds" "mm" "cm" "km" "kg" "eur" "usd" "uhr" "items" "years"
     "pages" "lines" "characters" "zeichen" "people" "units"
+    "keys" "rooms" "visitors" "guests" "models" "buttons" "entries" "tasten" "schlüssel" "räume" "gäste" "besucher" "personen"
+    "personnes" "personas" "persone" "rows" "files" "bytes" "percent"
 ];
 
 /// Words directly before digits that say that they are typed.
 const TYPED: &[&str] = words![
     "enter" "dial" "press" "type" "use" "with" "then" "mit" "avec" "con" "med" "met" "number" "na" "com" "koodilla"
-    "w/" "wants" "needs" "takes" "vuole" "veut" "quiere" "wil" "braucht" "will" "über" "per" "says" "sagt"];
+    "'s" "it's" "w/" "wants" "needs" "takes" "vuole" "veut" "quiere" "wil" "braucht" "will" "über" "per" "says" "sagt"];
 
 static THING_MATCHER: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(THINGS).ok());
@@ -59,7 +63,7 @@ pub(super) fn find(text: &str, label: Range<usize>, _end: usize) -> Option<Range
     let ending = line.find(|c: char| !c.is_alphabetic()).unwrap_or(line.len());
     let is_ending = line.get(..ending)?.chars().count() <= MAX_ENDING
         && !["c", "d", "r", "x", "base", "ge"].contains(&line.get(..ending)?);
-    if !is_ending {
+    if !is_ending || names_other(line.get(ending..)?) {
         return None;
     }
     let Some(found) = linked_digits(line, ending) else {
@@ -86,6 +90,28 @@ pub(super) fn behind_verb(text: &str, label: Range<usize>, end: usize) -> Option
     let word = behind.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
     let ends = !behind.starts_with(' ') || PARTICLES.contains(&word) || word.is_empty();
     ends.then_some(found)
+}
+
+/// True for a code that is said to be of an article, a customer or the like: `code du produit`.
+fn names_other(line: &str) -> bool {
+    const OTHERS: [&str; 24] = [
+        "produit", "article", "artikel", "client", "cliente", "kunde", "kunden", "product", "customer",
+        "order", "pays", "país", "paese", "land", "postal", "postale", "fiscal", "fiscale", "couleur",
+        "erreur", "error", "projet", "project", "region",
+    ];
+    let words = line.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    words.take(3).any(|word| OTHERS.contains(&word.to_lowercase().as_str()))
+}
+
+/// The digits that somebody is told to type, in a line about what one opens: `tap 6041 and OK`.
+pub(super) fn behind_typing(text: &str, label: Range<usize>, _end: usize) -> Option<Range<usize>> {
+    let line = grammar::line_after(text, label.end, BYTES_BEHIND);
+    let start = line.len() - line.trim_start().len();
+    let code = start..start + code_len(line.get(start..)?)?;
+    let before = grammar::line_before(text, label.start, BYTES_BEFORE);
+    let behind = line.get(code.end..)?;
+    let is_of_thing = names_thing(before) || names_thing(behind.split(['.', ';']).next()?);
+    is_of_thing.then(|| label.end + code.start..label.end + code.end)
 }
 
 /// True for a text that names what one opens or disarms.

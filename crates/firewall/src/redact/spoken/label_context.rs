@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use super::points::{form, place};
 use super::{ACCOUNT_BEFORE, ACCOUNT_BEHIND, LabelKind, LabelLink, MAX_BEHIND, grammar, lexicon};
-use crate::redact::secrets::{is_chosen_phrase, is_chosen_word, is_word_of_nobody_else};
+use crate::redact::secrets::{
+    is_chosen_phrase, is_chosen_word, is_phrase_with_signs, is_word_of_nobody_else,
+};
 
 /// Where a label is.
 pub(super) struct LabelContext<'t> {
@@ -58,7 +60,7 @@ impl LabelContext<'_> {
         if !is_possible || is_index || matches!(next, '(' | '[' | '=' | '<') {
             return NEVER;
         }
-        let link = if is_linked {
+        let link = if is_linked || between.ends_in_comma && grade >= form::JOINED {
             place::SIGN
         } else if between.words == 1 && between.names_network {
             place::NETWORK
@@ -192,7 +194,7 @@ impl LabelContext<'_> {
         let ends = |c: char| ".,;:!?()\"»”“„\r".contains(c);
         let phrase = rest.get(..rest.find(ends).unwrap_or(rest.len()))?.trim_end();
         let is_word = self.kind == LabelKind::Pair && is_chosen_word(phrase);
-        (phrase.len() < MAX_PHRASE_BYTES && (is_word || is_chosen_phrase(phrase)))
+        (phrase.len() < MAX_PHRASE_BYTES && (is_word || is_chosen_phrase(phrase) || is_phrase_with_signs(phrase)))
             .then(|| value.start..value.start + phrase.len())
     }
 
@@ -214,7 +216,8 @@ impl LabelContext<'_> {
         let is_lead = |c: char| c.is_whitespace() || "*_-#>|•".contains(c);
         let behind = grammar::line_after(self.text, value.end, MAX_BEHIND);
         let next = self.text.get(self.label.end..).unwrap_or_default();
-        self.line.chars().all(is_lead)
+        !grammar::is_secret(self.text, self.label)
+            && self.line.chars().all(is_lead)
             && next.starts_with([':', ' ', '*'])
             && !between.has_words
             && behind.trim_matches(['*', '`', ' ', '\r', '_']).is_empty()

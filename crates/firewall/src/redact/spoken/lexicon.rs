@@ -9,12 +9,12 @@ use crate::redact::validators::words;
 
 /// Verbs that say what a password is.
 pub(super) const VERBS: &[&str] = words![
-    "is" "was" "are" "be" "now" "reads" "stays" "remains" "ay" "ist" "lautet" "bleibt" "jetzt" "est" "c'est" "c’est" "reste"
+    "is" "was" "are" "be" "now" "reads" "stays" "remains" "ay" "ist" "lautet" "bleibt" "jetzt" "est" "ni" "yw" "da" "és" "estas" "it's" "c'est" "c’est" "reste"
     "es" "è" "é" "e" "e'" "je" "to" "jest" "är" "er" "ir" "on" "este" "yra" "adalah" "là" "blijft" "je:" "е" "це"
     "war" "wird" "heißt" "becomes" "était" "sera" "devient" "era" "fue" "será" "queda"
-    "estaba" "foi" "ficou" "fica" "sarà" "diventa" "werd" "wordt" "luidt" "luidde" "było" "był" "będzie" "brzmi" "bylo" "byl"
+    "estaba" "foi" "ficou" "fica" "sarà" "diventa" "werd" "wordt" "luidt" "luidde" "było" "był" "będzie" "brzmi"
     "bude" "zní" "znie" "var" "blir" "bliver" "blev" "blei" "lyder" "oli" "volt" "lesz" "fost" "idi" "olacak" "был" "была"
-    "было" "будет" "буде" "був" "било" "ήταν" "bija" "buvo" "bus" "būs" "bilo" "bila" "bio"
+    "было" "будет" "буде" "був" "било" "ήταν" "bija" "buvo" "bus" "būs"
     "это" "теперь" "тепер" "је" "είναι" "היא" "הוא" "هي" "هو" "است" "है" "是" "为"
 ];
 
@@ -76,7 +76,7 @@ const ACCOUNT_WORDS: &[&str] = words![
 ];
 
 /// Parts of words for a wireless network.
-const NETWORK_WORDS: &[&str] = words!["wifi" "wi-fi" "wlan" "wpa" "ssid" "netzwerk:" "réseau:" "réseau :" "livebox" "freebox" "hotspot" "nettet" "nätverk" "netværk" "nettverk" "gastnetz" "gästenetz"];
+const NETWORK_WORDS: &[&str] = words!["guest network" "wireless" "вайфай" "вай-фай" "واي فاي" "الواي" "ไวไฟ" "와이파이" "無線" "无线" "wifi" "wi-fi" "wlan" "wpa" "ssid" "netzwerk:" "réseau:" "réseau :" "livebox" "freebox" "hotspot" "nettet" "nätverk" "netværk" "nettverk" "gastnetz" "gästenetz"];
 
 /// Words with a number behind that are no password: `Windows2022`, `ISO-27001`.
 pub(super) const NUMBERED: &[&str] = words![
