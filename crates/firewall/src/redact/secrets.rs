@@ -39,8 +39,7 @@ use std::ops::Range;
 
 pub(crate) use aligned_table::{ColumnReader, cells_below};
 pub(crate) use chosen_word::{
-    is_chosen_phrase, is_chosen_word, is_phrase_with_signs, is_said_instead,
-    is_word_of_nobody_else,
+    is_chosen_phrase, is_chosen_word, is_phrase_with_signs, is_said_instead, is_word_of_nobody_else,
 };
 pub(crate) use credential_call::credential_in_call;
 pub(crate) use credential_value::{is_ciphertext, is_secret_text};

@@ -20,7 +20,8 @@ use super::secrets::{
     credential_in_call, is_chosen_word, is_ciphertext, is_random_token, is_said_instead,
 };
 use super::validators::{
-    is_drawn_code, is_joined_words, looks_like_password, made_password, not_an_identifier, not_placeholder,
+    is_drawn_code, is_joined_words, looks_like_password, made_password, not_an_identifier,
+    not_placeholder,
 };
 use grammar::Word;
 use label_context::LabelContext;
@@ -377,7 +378,9 @@ fn is_number_of_password(text: &str, value: &Range<usize>) -> bool {
             && is_drawn_code(digits)
     }) && (behind.is_empty()
         || behind.starts_with(['\n', '\r', ',', ';', '"'])
-        || behind.strip_prefix('.').is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())))
+        || behind
+            .strip_prefix('.')
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())))
 }
 
 /// True for a random token with slashes, as the keys of some stores are.

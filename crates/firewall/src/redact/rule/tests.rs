@@ -96,7 +96,8 @@ fn words_that_are_looked_for_first_change_no_answer() {
     };
     let (late, first) = (rule(""), rule("context_first = true"));
     for text in [
-        "kvx 12 word", "word kvx 12", "kvx 12 x", "kvx word", "kvx 12   word", "kvx 12     word", "kvx",
+        "kvx 12 word", "word kvx 12", "kvx 12 x", "kvx word", "kvx 12   word", "kvx 12     word",
+        "kvx",
     ] {
         let at = text.find("kvx").unwrap();
         let found = |rule: &Rule| rule.verify(text, at, &mut TextCache::default());

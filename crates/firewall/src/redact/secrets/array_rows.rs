@@ -68,7 +68,8 @@ fn next_row(bytes: &[u8], at: usize, limit: usize) -> Option<usize> {
     const MAX_GAP: usize = 32;
     let run = slice(bytes, at..limit.min(at + MAX_GAP));
     let open = run.iter().position(|b| *b == b'[')?;
-    let is_gap = |b: &u8| b.is_ascii_whitespace() || b.is_ascii_alphanumeric() || b",\":_\\".contains(b);
+    let is_gap =
+        |b: &u8| b.is_ascii_whitespace() || b.is_ascii_alphanumeric() || b",\":_\\".contains(b);
     let rest = slice(run, open + 1..run.len());
     let second = rest.iter().take_while(|b| b.is_ascii_whitespace()).count();
     let is_nested = byte_at(rest, second) == b'[';
@@ -113,8 +114,14 @@ mod tests {
     #[test]
     fn cells_below_a_heading_are_secrets() {
         for (text, found) in [
-            ("[[\"user\",\"password\"],[\"ann\",\"Toner?Noir4\"],[\"bo\",\"9327\"]]", &["Toner?Noir4", "9327"][..]),
-            ("{\"columns\":[\"user\",\"password\"],\"rows\":[[\"ann\",\"kelterhefe\"]]}", &["kelterhefe"]),
+            (
+                "[[\"user\",\"password\"],[\"ann\",\"Toner?Noir4\"],[\"bo\",\"9327\"]]",
+                &["Toner?Noir4", "9327"][..],
+            ),
+            (
+                "{\"columns\":[\"user\",\"password\"],\"rows\":[[\"ann\",\"kelterhefe\"]]}",
+                &["kelterhefe"],
+            ),
             ("[[\"user\", \"password\", \"role\"], [\"ann\", \"q8Vn2Lm\", \"x\"]]", &["q8Vn2Lm"]),
             ("[[\"user\",\"password\"],[\"ann\",\"expired\"]]", &[]),
             ("[\"user\",\"password\"]", &[]),

@@ -11,8 +11,8 @@ use super::chosen_word::{is_phrase_with_signs, is_word_of_nobody_else};
 use super::credential_value;
 use super::secret_name::{self, SecretKind};
 use super::{
-    PASSWORD_RULE, SECRET_RULE, ScanHit, array_rows, byte_at, labelled_value, line_value, password_table,
-    setting_call, slice, word_in_settings,
+    PASSWORD_RULE, SECRET_RULE, ScanHit, array_rows, byte_at, labelled_value, line_value,
+    password_table, setting_call, slice, word_in_settings,
 };
 use crate::redact::scan_window::ScanWindow;
 use crate::redact::work_meter;

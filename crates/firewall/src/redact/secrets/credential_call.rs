@@ -49,7 +49,8 @@ pub(crate) fn credential_in_call(
     let name = name.to_ascii_lowercase();
     let ends = |list: &[&str]| list.iter().any(|end| name.ends_with(end));
     let is_oracle = ends(&USER_FIRST) || name.ends_with("oracle.connect");
-    let first: usize = if ends(&CONNECTING) && !is_oracle || name.ends_with("ftp_login") { 2 } else { 1 };
+    let first: usize =
+        if ends(&CONNECTING) && !is_oracle || name.ends_with("ftp_login") { 2 } else { 1 };
     let is_of_credentials = OF_CREDENTIALS.iter().any(|part| name.contains(part));
     let is_of_login = OF_LOGINS.iter().any(|part| name.contains(part));
     let values = quoted_arguments(text.get(..end)?, label.end)?;
@@ -92,9 +93,9 @@ fn quoted_arguments(text: &str, start: usize) -> Option<Vec<Option<Range<usize>>
         let rest = text.get(at..)?;
         let rest = rest.trim_start();
         // What makes an option of a text: `Some("…")`.
-        let wrapped = ["Some(", "Just(", "b", "[]byte(", "Secret("].iter().find_map(|call| {
-            rest.strip_prefix(call).filter(|rest| rest.starts_with(['"', '\'']))
-        });
+        let wrapped = ["Some(", "Just(", "b", "[]byte(", "Secret("]
+            .iter()
+            .find_map(|call| rest.strip_prefix(call).filter(|rest| rest.starts_with(['"', '\''])));
         let rest = wrapped.unwrap_or(rest);
         at = text.len() - rest.len();
         let quote = rest.chars().next().filter(|c| "\"'`".contains(*c));

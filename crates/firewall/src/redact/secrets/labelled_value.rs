@@ -130,7 +130,8 @@ fn is_first_cell(bytes: &[u8], tag: &[u8], close: usize) -> bool {
     let before = slice(bytes, close.saturating_sub(MAX_ROW_BYTES)..close);
     let row = memchr::memmem::rfind(before, b"<tr").map(|row| slice(before, row..before.len()));
     let cells = |row: &[u8]| {
-        memchr::memmem::find_iter(row, b"<td").count() + memchr::memmem::find_iter(row, b"<th").count()
+        memchr::memmem::find_iter(row, b"<td").count()
+            + memchr::memmem::find_iter(row, b"<th").count()
     };
     row.is_some_and(|row| cells(row) == 1)
 }
@@ -151,8 +152,10 @@ fn is_last_cell(end: &[u8]) -> bool {
         }
         rest = slice(rest, len..rest.len()).trim_ascii_start();
     }
-    let is_tag = |tag: &&[u8]| rest.get(..tag.len()).is_some_and(|head| head.eq_ignore_ascii_case(tag));
-    rest.is_empty() || [&b"</tr"[..], b"<dt", b"</dl", b"<key", b"</dict", b"<tr"].iter().any(is_tag)
+    let is_tag =
+        |tag: &&[u8]| rest.get(..tag.len()).is_some_and(|head| head.eq_ignore_ascii_case(tag));
+    rest.is_empty()
+        || [&b"</tr"[..], b"<dt", b"</dl", b"<key", b"</dict", b"<tr"].iter().any(is_tag)
 }
 
 /// True for a word that somebody chose, or for some of them, with a number or a sign among them.

@@ -5,7 +5,7 @@ use crate::redact::validators::words;
 
 /// Words, in small letters.
 pub(super) const WORDS: &[&str] = words![
-    "stdin" "zeichenkette" "directive" "keyword" "chararray" "stringbuilder" "secretkey" "field?" "kullanıcı" "brukernavn" "felhasználó" "użytkownik"
+    "welcome" "submit" "dashboard" "stdin" "zeichenkette" "directive" "keyword" "chararray" "stringbuilder" "secretkey" "field?" "kullanıcı" "brukernavn" "felhasználó" "użytkownik"
     "pendiente" "anstehend" "ausstehend" "pendente" "znovu" "found" "click" "cliquez" "ici" "here" "staff"
     "office" "home" "visitor" "visitors" "guests" "kids" "residents" "employees" "team" "corp" "free" "paid"
     "mitarbeiter" "gäste" "personal" "büro" "invités" "visiteurs" "clientes" "huéspedes" "nouveau" "choisir"

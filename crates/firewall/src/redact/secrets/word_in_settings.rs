@@ -82,7 +82,11 @@ fn is_value_of_variable(bytes: &[u8], name: &std::ops::Range<usize>) -> bool {
 
 /// True for a field among others, or of a command, where no object of program text stands:
 /// `username=scan,password=x,uid=4`, `?user=a&password=x`, `user=a password=x`, `--password=x`.
-fn is_in_list_of_fields(bytes: &[u8], name: &std::ops::Range<usize>, value: &AssignedValue) -> bool {
+fn is_in_list_of_fields(
+    bytes: &[u8],
+    name: &std::ops::Range<usize>,
+    value: &AssignedValue,
+) -> bool {
     let before = slice(bytes, name.start.saturating_sub(MAX_LINE_BYTES)..name.start);
     let run = before.rsplit(u8::is_ascii_whitespace).next().unwrap_or_default();
     let is_program_text = run.len() > 1 && run.iter().any(|b| b"([{<\"'`$".contains(b));

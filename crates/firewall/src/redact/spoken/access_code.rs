@@ -41,7 +41,7 @@ const UNITS: &[&str] = words![
 /// Words directly before digits that say that they are typed.
 const TYPED: &[&str] = words![
     "enter" "dial" "press" "type" "use" "with" "then" "mit" "avec" "con" "med" "met" "number" "na" "com" "koodilla"
-    "'s" "it's" "w/" "wants" "needs" "takes" "vuole" "veut" "quiere" "wil" "braucht" "will" "über" "per" "says" "sagt"];
+    "'s" "it's" "le" "il" "el" "die" "w/" "wants" "needs" "takes" "vuole" "veut" "quiere" "wil" "braucht" "will" "über" "per" "says" "sagt"];
 
 static THING_MATCHER: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(THINGS).ok());
@@ -69,7 +69,9 @@ pub(super) fn find(text: &str, label: Range<usize>, _end: usize) -> Option<Range
     let Some(found) = linked_digits(line, ending) else {
         let answer = answered_digits(text, label.end)?;
         let question = text.get(label.end..answer.start)?;
-        return (names_thing(before) || names_thing(question)).then_some(answer);
+        // `Torcode` is one word.
+        let before = format!("{before} ");
+        return (names_thing(&before) || names_thing(question)).then_some(answer);
     };
     let behind = line.get(found.end..).unwrap_or_default();
     let is_of_thing = names_thing(before)
@@ -95,9 +97,9 @@ pub(super) fn behind_verb(text: &str, label: Range<usize>, end: usize) -> Option
 /// True for a code that is said to be of an article, a customer or the like: `code du produit`.
 fn names_other(line: &str) -> bool {
     const OTHERS: [&str; 24] = [
-        "produit", "article", "artikel", "client", "cliente", "kunde", "kunden", "product", "customer",
-        "order", "pays", "país", "paese", "land", "postal", "postale", "fiscal", "fiscale", "couleur",
-        "erreur", "error", "projet", "project", "region",
+        "produit", "article", "artikel", "client", "cliente", "kunde", "kunden", "product",
+        "customer", "order", "pays", "país", "paese", "land", "postal", "postale", "fiscal",
+        "fiscale", "couleur", "erreur", "error", "projet", "project", "region",
     ];
     let words = line.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
     words.take(3).any(|word| OTHERS.contains(&word.to_lowercase().as_str()))
@@ -145,9 +147,11 @@ fn answered_digits(text: &str, from: usize) -> Option<Range<usize>> {
     const MAX_QUESTION: usize = 120;
     const MAX_ANSWER: usize = 96;
     let line = grammar::line_after(text, from, MAX_QUESTION);
-    let mark = line.rfind('?')?;
+    let asked = ["pls", "please", "bitte", "svp", "por favor", "per favore", "needed"];
+    let request = || asked.iter().find_map(|word| line.rfind(word).map(|at| at + word.len()));
+    let mark = line.rfind('?').or_else(request)?;
     let rest = text.get(from + mark..)?;
-    let rest = rest.trim_start_matches(['?', '!', ' ', '"', '”', '»']);
+    let rest = rest.trim_start_matches(['?', '!', ' ', '.', '"', '”', '»']);
     let start = text.len() - rest.len();
     let same = grammar::line_after(text, start, MAX_ANSWER);
     if let Some(code) = code_among_first(same) {
@@ -163,7 +167,9 @@ fn answered_digits(text: &str, from: usize) -> Option<Range<usize>> {
     // The name of who answers, and when.
     let turn = below.find([':', '>']).map_or(0, |at| at + 1);
     let turn = match below.get(turn..)?.find("] ") {
-        Some(time) if time < 24 && turn < 6 => below.get(turn + time..)?.find(": ")? + turn + time + 1,
+        Some(time) if time < 24 && turn < 6 => {
+            below.get(turn + time..)?.find(": ")? + turn + time + 1
+        }
         _ => turn,
     };
     let code = code_among_first(below.get(turn..)?)?;
@@ -173,7 +179,8 @@ fn answered_digits(text: &str, from: usize) -> Option<Range<usize>> {
 /// The code that is one of the first words, or stands behind a dash.
 fn code_among_first(text: &str) -> Option<Range<usize>> {
     const MAX_LEAD: usize = 3;
-    let dash = [" — ", " – ", " → ", " -> "].iter().find_map(|dash| Some(text.find(dash)? + dash.len()));
+    let dash =
+        [" — ", " – ", " → ", " -> "].iter().find_map(|dash| Some(text.find(dash)? + dash.len()));
     let mut at = 0;
     for _ in 0..=MAX_LEAD {
         let rest = text.get(at..)?;

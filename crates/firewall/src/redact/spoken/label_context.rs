@@ -53,8 +53,7 @@ impl LabelContext<'_> {
         let is_command = label.eq_ignore_ascii_case("passwd")
             && !is_linked
             && shell.iter().any(|word| self.line.trim_end().ends_with(word));
-        let is_possible =
-            is_possible && !is_command && (!between.is_answer || is_whole_answer);
+        let is_possible = is_possible && !is_command && (!between.is_answer || is_whole_answer);
         // `data["password2"]` names a field.
         let is_index = behind.starts_with("\"]") || behind.starts_with("']");
         if !is_possible || is_index || matches!(next, '(' | '[' | '=' | '<') {
@@ -194,8 +193,9 @@ impl LabelContext<'_> {
         let ends = |c: char| ".,;:!?()\"»”“„\r".contains(c);
         let phrase = rest.get(..rest.find(ends).unwrap_or(rest.len()))?.trim_end();
         let is_word = self.kind == LabelKind::Pair && is_chosen_word(phrase);
-        (phrase.len() < MAX_PHRASE_BYTES && (is_word || is_chosen_phrase(phrase) || is_phrase_with_signs(phrase)))
-            .then(|| value.start..value.start + phrase.len())
+        (phrase.len() < MAX_PHRASE_BYTES
+            && (is_word || is_chosen_phrase(phrase) || is_phrase_with_signs(phrase)))
+        .then(|| value.start..value.start + phrase.len())
     }
 
     /// True for a word at the end of a sentence that says whose password it is: `the password for the
@@ -204,7 +204,9 @@ impl LabelContext<'_> {
         between.has_owner
             && between.ends_in_verb
             && !between.has_sign
-            && (behind.is_empty() || behind.starts_with(['\n', '\r', '.', ',']) || behind.starts_with(" –"))
+            && (behind.is_empty()
+                || behind.starts_with(['\n', '\r', '.', ','])
+                || behind.starts_with(" –"))
             && text.chars().count() >= 6
             && !lexicon::is_adjective(text)
             && !grammar::is_participle(text)

@@ -55,8 +55,8 @@ pub(super) const OWNING: &[&str] = words![
 /// True for an ending of English adjectives, which say of what kind a password is.
 pub(super) fn is_adjective(word: &str) -> bool {
     const ENDINGS: [&str; 17] = [
-        "al", "ic", "ous", "ive", "ful", "less", "ent", "ant", "ary", "ory", "ish", "ly", "ing", "ed", "en",
-        "er", "est",
+        "al", "ic", "ous", "ive", "ful", "less", "ent", "ant", "ary", "ory", "ish", "ly", "ing",
+        "ed", "en", "er", "est",
     ];
     ENDINGS.iter().any(|end| word.ends_with(end))
 }
