@@ -23,6 +23,8 @@ const RULE_FILES: &[&str] = &[
     include_str!("../../assets/rules/keys.toml"),
     include_str!("../../assets/rules/payment.toml"),
     include_str!("../../assets/rules/places.toml"),
+    include_str!("../../assets/rules/places_2.toml"),
+    include_str!("../../assets/rules/notes.toml"),
     include_str!("../../assets/rules/shown.toml"),
     include_str!("../../assets/rules/spoken.toml"),
     include_str!("../../assets/rules/spoken_2.toml"),

@@ -58,6 +58,9 @@ pub(crate) struct Rule {
     pub(crate) needs: Option<u8>,
     /// Whether every match contains a digit or a sign as passwords have them.
     pub(crate) needs_password_sign: bool,
+    /// Whether the context words are looked for before the pattern is run: worth it where anchors are
+    /// common words and the pattern reads far.
+    pub(crate) context_first: bool,
     /// Validators that the masked text must pass.
     pub(crate) checks: Vec<Validator>,
     /// The minimum entropy of the masked text, in bits per byte.
@@ -113,6 +116,10 @@ impl Rule {
             return None;
         }
         work_meter::add_bytes(window.len());
+        let may_be_near = |words: &ContextWords| words.may_be_near(bytes, at..end);
+        if self.context_first && !self.context.as_ref().is_none_or(may_be_near) {
+            return None;
+        }
         let found = match &self.finder {
             Finder::Grader(grader) => grader(text, self.anchor_at(text, at)?, end)?,
             Finder::Column(_) => return None,
@@ -302,6 +309,13 @@ impl ContextWords {
     pub(crate) fn new(words: &[String], within: usize) -> Result<Self, aho_corasick::BuildError> {
         let words = AhoCorasick::builder().ascii_case_insensitive(true).build(words)?;
         Ok(Self { words, within })
+    }
+
+    /// False if no word is near any value in these bounds.
+    fn may_be_near(&self, bytes: &[u8], bounds: Range<usize>) -> bool {
+        let from = bounds.start.saturating_sub(self.within);
+        let end = bytes.len().min(bounds.end + self.within);
+        bytes.get(from..end).is_some_and(|part| self.words.is_match(part))
     }
 
     fn is_near(&self, text: &str, range: &Range<usize>) -> bool {

@@ -88,6 +88,8 @@ struct RuleEntry {
     #[serde(default)]
     needs_password_sign: bool,
     #[serde(default)]
+    context_first: bool,
+    #[serde(default)]
     validate: Vec<String>,
     entropy: Option<f64>,
     #[serde(default)]
@@ -176,6 +178,7 @@ impl RuleEntry {
             url: self.url,
             needs,
             needs_password_sign: self.needs_password_sign,
+            context_first: self.context_first,
             checks,
             entropy: self.entropy,
             context,

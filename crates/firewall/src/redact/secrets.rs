@@ -4,6 +4,7 @@
 
 mod account_list;
 mod aligned_table;
+mod array_rows;
 mod assigned_name;
 mod assigned_value;
 mod assignment;
@@ -37,7 +38,9 @@ mod word_in_settings;
 use std::ops::Range;
 
 pub(crate) use aligned_table::{ColumnReader, cells_below};
-pub(crate) use chosen_word::{is_chosen_phrase, is_chosen_word, is_said_instead};
+pub(crate) use chosen_word::{
+    is_chosen_phrase, is_chosen_word, is_phrase_with_signs, is_said_instead, is_word_of_nobody_else,
+};
 pub(crate) use credential_call::credential_in_call;
 pub(crate) use credential_value::{is_ciphertext, is_secret_text};
 pub(crate) use remark_words::is_word_of_remarks;

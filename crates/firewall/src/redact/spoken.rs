@@ -5,6 +5,7 @@
 //! sign, as in program text and configuration, is read elsewhere (`secrets`).
 
 mod access_code;
+mod code_things;
 mod grammar;
 mod label_context;
 mod lexicon;
@@ -19,7 +20,8 @@ use super::secrets::{
     credential_in_call, is_chosen_word, is_ciphertext, is_random_token, is_said_instead,
 };
 use super::validators::{
-    is_joined_words, looks_like_password, made_password, not_an_identifier, not_placeholder,
+    is_drawn_code, is_joined_words, looks_like_password, made_password, not_an_identifier,
+    not_placeholder,
 };
 use grammar::Word;
 use label_context::LabelContext;
@@ -43,6 +45,8 @@ const GRADERS: &[(&str, Grader)] = &[
     }),
     ("access_code", access_code::find),
     ("opening_digits", access_code::behind_verb),
+    ("lock_digits", access_code::behind_lock),
+    ("typed_digits", access_code::behind_typing),
     ("credential_call", credential_in_call),
     ("printed_secret", printed_line::of_known_command),
     ("printed_named_secret", printed_line::of_named_secret),
@@ -104,6 +108,10 @@ struct LabelLink {
     /// The last word is a preposition that a change may have.
     ends_in_preposition: bool,
     demands: i32,
+    /// The last word has a comma behind it: `is the usual, x`.
+    ends_in_comma: bool,
+    /// A preposition was read that says what the password belongs to: `for the printer`.
+    has_owner: bool,
     names_network: bool,
     /// The key is said to be of an API.
     names_api: bool,
@@ -119,6 +127,7 @@ impl LabelLink {
 
     fn read_word(&mut self, word: &str) {
         let lower = word.to_lowercase();
+        self.ends_in_comma = false;
         let lower = lower.trim_matches(['.', ',', ';', '!', '?', ':', '"', '\'']);
         self.has_change |= lexicon::is_change(lower);
         let is_verb = lexicon::VERBS.contains(&lower) && (lower != "to" || self.has_verb_to);
@@ -131,6 +140,7 @@ impl LabelLink {
         self.names_network |= lexicon::names_network(lower);
         self.names_api |= lower == "api";
         self.demands += i32::from(lexicon::DEMANDS.contains(&lower));
+        self.has_owner |= lexicon::OWNING.contains(&lower);
         self.has_remark |= lower.chars().count() > 3
             && !(is_verb || self.has_sign || lexicon::names_network(lower))
             && is_said_instead(lower);
@@ -216,6 +226,12 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
                 }
                 at = next;
             }
+            // Flags of a command.
+            Word::Other { run_end, .. }
+                if text.get(at..run_end).is_some_and(|run| run.starts_with("--")) =>
+            {
+                return None;
+            }
             Word::Other { value, quoted, run_end, next } => {
                 let context = LabelContext { text, label: &label, line, kind, is_network };
                 if let Some(phrase) = context.phrase_at(&value, &between) {
@@ -227,6 +243,7 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
                 }
                 let run = text.get(at..run_end)?;
                 between.read_word(text.get(value.clone())?);
+                between.ends_in_comma = between.has_verb && run.ends_with(',');
                 if run.ends_with(';') || run.contains("\",") || run.contains("',") {
                     return None;
                 }
@@ -236,6 +253,8 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
                     between.read_sign();
                     at = answer;
                     continue;
+                } else if run.ends_with('?') && answers_at_once(text, run_end) {
+                    between.read_sign();
                 } else if run.ends_with(['.', '!', '?']) {
                     // After a question only an answer counts.
                     at = grammar::line_end_after_question(text, run_end, end)
@@ -247,6 +266,22 @@ fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Optio
         }
     }
     None
+}
+
+/// True where a password follows on a question: `La password del gestionale? Pesto_Genovese18.`
+fn answers_at_once(text: &str, question: usize) -> bool {
+    let value = text.get(question..).and_then(|rest| rest.strip_prefix(' ')).map(|_| question + 1);
+    let word = value.and_then(|at| match grammar::word_at(text, at) {
+        Some(Word::Other { value, .. }) => text.get(value),
+        _ => None,
+    });
+    word.is_some_and(|word| {
+        looks_like_password(word)
+            && !grammar::is_no_value(word)
+            && (made_password(word)
+                || word.contains(char::is_uppercase)
+                    && word.contains(['_', '-', '#', '&', '+', '=', '!']))
+    })
 }
 
 /// The value between two commas or at the end of a sentence: `a temporary password, q8Vn-2Lm, and told her`.
@@ -289,19 +324,29 @@ fn grade(
     if !between.is_below && between.words == 0 && is_token_with_slashes(value_text) {
         return form::MADE;
     }
+    let is_told = between.has_sign && !between.has_words || between.ends_in_verb;
+    if matches!(kind, LabelKind::Password | LabelKind::Short)
+        && is_told
+        && !(between.has_remark || between.is_below)
+        && is_number_of_password(text, value)
+    {
+        return form::JOINED;
+    }
     if grammar::is_no_value(value_text) || !looks_like_password(value_text) {
         let is_spoken = matches!(kind, LabelKind::Password | LabelKind::Short);
-        let is_near = !between.is_below && (between.words == 0 || between.ends_in_verb);
+        let is_near = (!between.is_below || between.is_answer)
+            && (between.words == 0 || between.ends_in_verb);
         if is_spoken && is_near && is_joined_words(value_text) {
             return form::WORDS;
         }
         let is_of_network = is_network || between.names_network;
+        let has_joint = value_text.contains(['.', '&', '+', '*', '-', '_'])
+            && value_text.chars().any(char::is_uppercase);
         if (is_spoken || kind == LabelKind::Key && is_of_network)
             && is_near
+            && (has_joint || !between.is_answer || !between.is_below)
             && is_chosen_word(value_text)
         {
-            let has_joint =
-                value_text.contains(['.', '&', '+']) && value_text.chars().any(char::is_uppercase);
             return if has_joint { form::WORDS } else { form::WORD };
         }
         let may_be_words = between.is_pair || between.is_answer || is_network && between.has_sign;
@@ -315,13 +360,27 @@ fn grade(
         && value_text
             .trim_end_matches(['!', '?'])
             .contains(['-', '_', '.', '#', '@', '&', '+', '~', '!', '*']);
-    let is_told = kind != LabelKind::Account || value_text.contains(char::is_uppercase);
+    let may_be_joined = kind != LabelKind::Account || value_text.contains(char::is_uppercase);
     match () {
         () if made_password(value_text) => form::MADE,
-        () if is_joined && is_told => form::JOINED,
+        () if is_joined && may_be_joined => form::JOINED,
         () if kind == LabelKind::Account => 0,
         () => form::MIXED,
     }
+}
+
+/// True for four to ten digits that were drawn, at the end of a clause.
+fn is_number_of_password(text: &str, value: &Range<usize>) -> bool {
+    let behind = text.get(value.end..).unwrap_or_default();
+    text.get(value.clone()).is_some_and(|digits| {
+        (4..=10).contains(&digits.len())
+            && digits.bytes().all(|b| b.is_ascii_digit())
+            && is_drawn_code(digits)
+    }) && (behind.is_empty()
+        || behind.starts_with(['\n', '\r', ',', ';', '"'])
+        || behind
+            .strip_prefix('.')
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())))
 }
 
 /// True for a random token with slashes, as the keys of some stores are.

@@ -25,7 +25,8 @@ macro_rules! words {
 pub(crate) use words;
 
 use password::{
-    chosen_password, made_or_joined, password_or_word, password_or_words, placed_password,
+    chosen_password, made_or_joined, password_or_phrase, password_or_word, password_or_words,
+    placed_password,
 };
 pub(crate) use password::{
     is_joined_words, is_of_two_names, is_span_or_method, looks_like_password, made_password,
@@ -64,6 +65,7 @@ const VALIDATORS: &[(&str, Validator)] = &[
     ("not_template", not_template),
     ("one_time_code", is_drawn_code),
     ("password_like", looks_like_password),
+    ("password_or_phrase", password_or_phrase),
     ("password_or_word", password_or_word),
     ("password_or_words", password_or_words),
     ("placed_password", placed_password),

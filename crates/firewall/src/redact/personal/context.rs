@@ -189,7 +189,7 @@ pub(super) const TOPIC_WORDS: &[(u64, &str)] = &[
          pnr|hetu|henkilötunnus*|fødselsnummer|fodselsnummer|personnr|cpr|cpr-nr|pesel|nin|\
          bsn|burgerservicenummer|sofinummer|nir|insee|sécurité sociale|\
          securite sociale|numéro de sécu|rijksregister*|registre national|rodné*|\
-         rodne*|cnp|egn|oib|amka|isikukood|asmens kodas|personas kods|emso|jmbg|dni|\
+         rodne*|cnp|egn|егн|fnr|fnr.|f.nr|oib|amka|isikukood|asmens kodas|personas kods|emso|jmbg|dni|\
          nie|curp|cpf|rg|cedula|cédula|rut|aadhaar*|aadhar*|uidai|resident*|身份证*|\
          주민*|마이넘버|マイナンバー|my number|ahv|avs|svnr|sozialversicherung*|rvnr|\
          teudat zehut|ת.ז|תעודת זהות|sin|social insurance|rsa id|id nr|snils|снилс|rrn|frn|外国人*|\

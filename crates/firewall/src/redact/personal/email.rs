@@ -122,7 +122,11 @@ fn is_after_uid(bytes: &[u8], start: usize) -> bool {
         let end = before.get(len.saturating_sub(name.len())..len);
         end.is_some_and(|end| end.eq_ignore_ascii_case(name))
     };
-    [&b"uid"[..], b"call-id"].iter().any(ends_with) && len < before.len()
+    // A header has brackets around the name, and a field of JSON does not.
+    let is_field = before.ends_with(b"\"");
+    let names_message = [&b"message-id"[..], b"messageid", b"message_id"].iter().any(ends_with);
+    ([&b"uid"[..], b"call-id"].iter().any(ends_with) || is_field && names_message)
+        && len < before.len()
 }
 
 /// True for numbers and tokens. Names may be among them, as in those of Git: `20260814-1-jane@…`.

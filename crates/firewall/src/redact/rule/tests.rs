@@ -84,3 +84,23 @@ fn of_a_match_the_first_group_is_the_value() {
         assert_eq!(value_range(&compile(source).unwrap(), b"k=ab"), value, "{source}");
     }
 }
+
+#[test]
+fn words_that_are_looked_for_first_change_no_answer() {
+    let rule = |more: &str| {
+        let file = format!(
+            "[[rule]]\nid = \"r\"\ntype = \"t\"\nanchors = [\"kvx\"]\npattern = 'kvx ?([0-9]+)'\n\
+             reach = 8\ncontext = [\"word\"]\nwithin = 6\nmasks = []\nkeeps = []\n{more}"
+        );
+        rule_file::parse_rules(&file).unwrap().remove(0)
+    };
+    let (late, first) = (rule(""), rule("context_first = true"));
+    for text in [
+        "kvx 12 word", "word kvx 12", "kvx 12 x", "kvx word", "kvx 12   word", "kvx 12     word",
+        "kvx",
+    ] {
+        let at = text.find("kvx").unwrap();
+        let found = |rule: &Rule| rule.verify(text, at, &mut TextCache::default());
+        assert_eq!(found(&late), found(&first), "{text}");
+    }
+}

@@ -14,6 +14,10 @@ const MAX_PAIR_GAP: usize = 48;
 /// How far before the value of an object its brace may be, in bytes.
 const MAX_OBJECT_BYTES: usize = 80;
 
+/// Names of objects and lists that hold the text of a field.
+const CONTAINERS: [&str; 8] =
+    ["rich_text", "text", "value", "values", "data", "content", "fields", "val"];
+
 /// The kind of secret that the name before a sign announces.
 pub(super) fn kind_before(bytes: &[u8], sign: usize) -> Option<SecretKind> {
     let sign = before_remark(bytes, sign).unwrap_or(sign);
@@ -137,10 +141,10 @@ fn is_type_name(name: &[u8]) -> bool {
 }
 
 pub(super) fn is_value_key(name: &[u8]) -> bool {
-    if !matches!(name.len(), 3..=7) || !name.first().is_some_and(|b| b"vdctVDCT".contains(b)) {
+    if !matches!(name.len(), 1..=11) || !name.first().is_some_and(|b| b"vdctsVDCTS".contains(b)) {
         return false;
     }
-    [&b"value"[..], b"val", b"default", b"content", b"text"]
+    [&b"value"[..], b"val", b"default", b"content", b"text", b"stringvalue", b"s"]
         .iter()
         .any(|known| known.eq_ignore_ascii_case(name))
 }
@@ -162,14 +166,34 @@ fn kind_of_parent(bytes: &[u8], value: usize) -> Option<SecretKind> {
     secret_name::secret_kind(slice(bytes, parent_name(bytes, value)?))
 }
 
-/// The name of the object in which this position is.
+/// The name of the object in which this position is, beyond objects and lists that only hold a text:
+/// `"password": {"rich_text": [{"plain_text": …`.
 fn parent_name(bytes: &[u8], value: usize) -> Option<Range<usize>> {
-    let run = slice(bytes, value.saturating_sub(MAX_OBJECT_BYTES)..value);
-    let open = run.iter().rposition(|b| matches!(b, b'{' | b'}' | b'[' | b'('))?;
-    let sign = value - run.len() + open;
-    let before = slice(bytes, sign.saturating_sub(MAX_NAME_GAP)..sign).trim_ascii_end();
-    let is_object = byte_at(run, open) == b'{' && before.ends_with(b":");
-    name_before(bytes, sign).filter(|_| is_object)
+    const MAX_DEPTH: usize = 6;
+    let mut at = value;
+    for _ in 0..MAX_DEPTH {
+        let run = slice(bytes, at.saturating_sub(MAX_OBJECT_BYTES)..at);
+        let open = run.iter().rposition(|b| matches!(b, b'{' | b'}' | b'[' | b']' | b'('))?;
+        let sign = at - run.len() + open;
+        let bracket = byte_at(run, open);
+        let before = slice(bytes, sign.saturating_sub(MAX_NAME_GAP)..sign).trim_ascii_end();
+        if bracket == b'{' && before.ends_with(b"[") {
+            at = sign;
+            continue;
+        }
+        if !(bracket == b'{' || bracket == b'[' && at < value) || !before.ends_with(b":") {
+            return None;
+        }
+        let name = name_before(bytes, sign)?;
+        let is_container = CONTAINERS
+            .iter()
+            .any(|known| slice(bytes, name.clone()).eq_ignore_ascii_case(known.as_bytes()));
+        if !is_container {
+            return Some(name);
+        }
+        at = name.start;
+    }
+    None
 }
 
 /// The kind that the label of an object announces whose value is here: `{"label": "password", "type":

@@ -7,11 +7,12 @@ use std::ops::Range;
 
 use super::assigned_name::{MAX_NAME_BYTES, is_value_key, kind_before, name_before};
 use super::assigned_value::{self, AssignedValue};
+use super::chosen_word::{is_phrase_with_signs, is_word_of_nobody_else};
 use super::credential_value;
 use super::secret_name::{self, SecretKind};
 use super::{
-    PASSWORD_RULE, SECRET_RULE, ScanHit, byte_at, labelled_value, line_value, password_table,
-    setting_call, slice,
+    PASSWORD_RULE, SECRET_RULE, ScanHit, array_rows, byte_at, labelled_value, line_value,
+    password_table, setting_call, slice, word_in_settings,
 };
 use crate::redact::scan_window::ScanWindow;
 use crate::redact::work_meter;
@@ -38,6 +39,9 @@ pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<ScanHit>) {
                 }),
             b',' | b';' | b'|' | b'\t' => {
                 password_table::scan_below_heading(bytes, at, &mut columns, hits);
+                if byte_at(bytes, at) == b',' {
+                    array_rows::scan(bytes, at, hits);
+                }
                 let set = setting_call::value_at(bytes, at);
                 hits.extend(set.map(|range| ScanHit { range, rule: PASSWORD_RULE }));
                 in_argument_list(bytes, at)
@@ -116,6 +120,13 @@ fn fill_line(bytes: &[u8], sign: usize, kind: SecretKind, value: &mut AssignedVa
             bytes,
             value.range.start..(value.range.start + MAX_QUOTED_BYTES).min(bytes.len()),
         );
+        let all = run.iter().position(|b| *b == quote || matches!(b, b'\r' | b'\n'));
+        let phrase = all.and_then(|len| std::str::from_utf8(slice(run, 0..len)).ok());
+        if let Some(phrase) = phrase.filter(|phrase| is_phrase_with_signs(phrase)) {
+            value.range.end = value.range.start + phrase.len();
+            value.quoted = true;
+            return;
+        }
         let end = run.iter().position(|b| *b == quote || b.is_ascii_whitespace());
         if let Some(len) = end.filter(|len| byte_at(run, *len) == quote) {
             let has_field =
@@ -132,6 +143,10 @@ fn fill_line(bytes: &[u8], sign: usize, kind: SecretKind, value: &mut AssignedVa
     }
     if line_value::begins_line(bytes, name.start) {
         value.fills_line = true;
+        if let Some(end) = word_in_settings::end_of_phrase(bytes, value) {
+            (value.range.end, value.quoted) = (end, true);
+            return;
+        }
         value.range.end = line_value::line_value_end(bytes, value);
     } else if line_value::follows_words(bytes, name.start) {
         let end = line_value::line_value_end(bytes, value);
@@ -140,6 +155,8 @@ fn fill_line(bytes: &[u8], sign: usize, kind: SecretKind, value: &mut AssignedVa
         }
     } else if line_value::is_beside_fields(bytes, name.start, value) {
         value.range.end = line_value::line_value_end(bytes, value);
+    } else if byte_at(bytes, name.start.wrapping_sub(1)) == b',' {
+        value.range.end = line_value::end_among_options(bytes, value);
     }
 }
 
@@ -327,5 +344,15 @@ fn command_line_flag(bytes: &[u8], at: usize) -> Option<Assignment> {
     let kind = secret_name::secret_kind(slice(bytes, start..end))?;
     let mut value = assigned_value::value_after(bytes, end, b' ')?;
     value.requires_token = start == at + 1;
-    (!slice(bytes, value.range.clone()).starts_with(b"-")).then_some(Assignment::new(kind, value))
+    let text = std::str::from_utf8(slice(bytes, value.range.clone())).ok()?;
+    let is_password = matches!(kind, SecretKind::Password | SecretKind::Pass);
+    // `lpass show --password wiki` names what it shows.
+    let command = slice(bytes, at.saturating_sub(8)..at).trim_ascii_end();
+    let shows = [&b"show"[..], b"get", b"item", b"find"].iter().any(|verb| command.ends_with(verb));
+    let is_certain = is_password
+        && !shows
+        && !value.requires_token
+        && line_value::ends_argument(bytes, &value)
+        && is_word_of_nobody_else(text);
+    (!text.starts_with('-')).then_some(Assignment { kind, value, is_certain })
 }

@@ -17,7 +17,7 @@ const MAX_BYTES: usize = 40;
 /// The most words of a phrase.
 const MAX_PHRASE_WORDS: usize = 6;
 /// Signs between the words of a password.
-const JOINTS: [char; 8] = ['.', '-', '_', '/', '&', '+', '\'', '!'];
+const JOINTS: [char; 10] = ['.', '-', '_', '/', '&', '+', '\'', '!', '*', ';'];
 
 /// Endings of remarks.
 const ENGLISH_ENDINGS: [&str; 7] = ["ed", "able", "ible", "tion", "word", "ment", "pass"];
@@ -57,6 +57,7 @@ pub(crate) fn is_chosen_word(text: &str) -> bool {
     text.len() <= MAX_BYTES
         && text.chars().count() >= MIN_CHARS
         && text.starts_with(char::is_alphabetic)
+        && !text.ends_with(['*', ';'])
         && has_small
         && parts().all(is_letters)
         && parts().any(|part| part.chars().count() >= MIN_PART_CHARS)
@@ -92,6 +93,22 @@ pub(crate) fn is_chosen_phrase(text: &str) -> bool {
         && words().all(is_word)
         && words().next().is_some_and(|first| first.chars().count() >= 3 && !begins_remark(first))
         && !words().filter(|word| word.chars().count() >= MIN_PART_CHARS).any(is_said_instead)
+}
+
+/// True for such words, also with numbers and signs between: `Enzian & Salbei 3`.
+pub(crate) fn is_phrase_with_signs(text: &str) -> bool {
+    let is_mark = |word: &str| {
+        !word.is_empty()
+            && word.len() <= 4
+            && word.chars().all(|c| c.is_ascii_digit() || "&+-!#*.,".contains(c))
+    };
+    let words: Vec<&str> = text.split(' ').filter(|word| !is_mark(word)).collect();
+    let is_first = text.split(' ').next().is_some_and(|first| !is_mark(first));
+    is_first
+        && match words.as_slice() {
+            [word] => text.contains(' ') && is_chosen_word(word),
+            _ => is_chosen_phrase(&words.join(" ")),
+        }
 }
 
 /// True for prepositions and articles.

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::chosen_word::{is_chosen_word, is_phrase_with_signs};
 use super::token_stats::is_uuid;
 use crate::redact::validators::{
     is_joined_words, looks_like_password, not_its_name, not_placeholder, not_template,
@@ -22,6 +23,9 @@ const CONNECTING: [&str; 9] = [
 const USER_FIRST: [&str; 4] = ["oci_connect", "oci_pconnect", "new_connect", "oracledb.connect"];
 /// Parts of names that are only about credentials.
 const OF_CREDENTIALS: [&str; 4] = ["credential", "basic", "passwordauth", "auth="];
+
+/// Parts of names that log in, behind whose account a word is a password, too.
+const OF_LOGINS: [&str; 5] = ["login", "logon", "signin", "sign_in", "authenticate"];
 
 /// The password among the arguments of the call whose name and bracket are the label.
 pub(crate) fn credential_in_call(
@@ -45,9 +49,13 @@ pub(crate) fn credential_in_call(
     let name = name.to_ascii_lowercase();
     let ends = |list: &[&str]| list.iter().any(|end| name.ends_with(end));
     let is_oracle = ends(&USER_FIRST) || name.ends_with("oracle.connect");
-    let first = if ends(&CONNECTING) && !is_oracle || name.ends_with("ftp_login") { 2 } else { 1 };
+    let first: usize =
+        if ends(&CONNECTING) && !is_oracle || name.ends_with("ftp_login") { 2 } else { 1 };
     let is_of_credentials = OF_CREDENTIALS.iter().any(|part| name.contains(part));
+    let is_of_login = OF_LOGINS.iter().any(|part| name.contains(part));
     let values = quoted_arguments(text.get(..end)?, label.end)?;
+    let user = first.checked_sub(1).and_then(|at| values.get(at).cloned().flatten());
+    let user = user.and_then(|user| text.get(user)).unwrap_or_default().to_owned();
     values.into_iter().enumerate().skip(first).find_map(|(number, value)| {
         let value = value?;
         let password = text.get(value.clone())?;
@@ -63,9 +71,15 @@ pub(crate) fn credential_in_call(
             domain.contains('.')
                 && domain.bytes().all(|b| b.is_ascii_lowercase() || b"-.:".contains(&b))
         });
-        (is_bare
-            && !is_host
-            && (is_any || looks_like_password(password) || is_joined_words(password)))
+        let is_word = (is_of_login || is_of_credentials)
+            && number == first
+            && !user.is_empty()
+            && !user.eq_ignore_ascii_case(password)
+            && (is_chosen_word(password) || is_phrase_with_signs(password));
+        (is_word
+            || is_bare
+                && !is_host
+                && (is_any || looks_like_password(password) || is_joined_words(password)))
         .then_some(value)
     })
 }
@@ -77,8 +91,13 @@ fn quoted_arguments(text: &str, start: usize) -> Option<Vec<Option<Range<usize>>
     let mut at = start;
     while arguments.len() < MAX_ARGUMENTS {
         let rest = text.get(at..)?;
-        at += rest.len() - rest.trim_start().len();
         let rest = rest.trim_start();
+        // What makes an option of a text: `Some("…")`.
+        let wrapped = ["Some(", "Just(", "b", "[]byte(", "Secret("]
+            .iter()
+            .find_map(|call| rest.strip_prefix(call).filter(|rest| rest.starts_with(['"', '\''])));
+        let rest = wrapped.unwrap_or(rest);
+        at = text.len() - rest.len();
         let quote = rest.chars().next().filter(|c| "\"'`".contains(*c));
         let len = match quote {
             Some(quote) => {

@@ -68,10 +68,21 @@ pub(super) fn is_digest_name(raw: &[u8]) -> bool {
             && parts.all(is_word)
 }
 
-/// True for a number of at most 64 bits: `0x00007ff8a44172b0`.
+/// True for a number of at most 64 bits, `0x00007ff8a44172b0`, also one with a fraction: `0x1.8p3`.
 pub(super) fn is_memory_address(raw: &[u8]) -> bool {
-    raw.strip_prefix(b"0x")
-        .is_some_and(|digits| digits.len() <= 16 && digits.iter().all(u8::is_ascii_hexdigit))
+    const MAX_FLOAT_BYTES: usize = 24;
+    let is_float = |digits: &[u8]| {
+        let exponent = digits.iter().position(|b| matches!(b, b'p' | b'P'));
+        digits.len() <= MAX_FLOAT_BYTES
+            && exponent.is_some_and(|at| {
+                let (number, power) = digits.split_at_checked(at).unwrap_or_default();
+                number.iter().all(|b| b.is_ascii_hexdigit() || *b == b'.')
+                    && power.iter().skip(1).all(|b| b.is_ascii_digit() || b"+-".contains(b))
+            })
+    };
+    raw.strip_prefix(b"0x").is_some_and(|digits| {
+        digits.len() <= 16 && digits.iter().all(u8::is_ascii_hexdigit) || is_float(digits)
+    })
 }
 
 /// True for what stands for another value: `:name` of a statement, `data?.token`, a command between
@@ -167,8 +178,10 @@ pub(super) fn is_secret(bytes: &[u8], value: &AssignedValue, kind: SecretKind) -
             (is_token(text, &shape, value)
                 || is_scrambled_letters(text, value)
                 || is_chosen_secret(text, value, next)
+                || word_in_settings::is_word_of_secret(bytes, value, text)
                 || kind == SecretKind::Chosen
                     && (chosen_secret::is_made_up(text, value, next)
+                        || word_in_settings::is_password_of_variable(bytes, value, text)
                         || word_in_settings::is_word_of_variable(bytes, value, text)))
                 && !is_of_badge(bytes, value.range.start)
                 && !(shape.is_hex && is_in_list_of_checksums(bytes, value.range.start))

@@ -38,7 +38,15 @@ pub(super) fn is_marked_key(raw: &[u8]) -> bool {
     }
     let (body, first) =
         (slice(raw, mark..raw.len()), raw.split(is_sign).next().unwrap_or_default());
-    if mark < MIN_MARK_LEN || body.len() < MIN_BODY_LEN || PUBLIC_MARKS.contains(&first) {
+    let is_published = raw
+        .split(is_sign)
+        .take(MAX_MARK_WORDS)
+        .any(|part| matches!(part, b"publishable" | b"public" | b"pub"));
+    if mark < MIN_MARK_LEN
+        || body.len() < MIN_BODY_LEN
+        || is_published
+        || PUBLIC_MARKS.contains(&first)
+    {
         return false;
     }
     let last = body.rsplit(is_sign).next().unwrap_or_default();
@@ -118,6 +126,7 @@ mod tests {
             ],
             &[
                 of(""),
+                of("sb_publishable_"),
                 of("_"),
                 of("a_"),
                 of("9a_"),

@@ -2,7 +2,7 @@
 //! `| Password | x |`.
 
 use super::assigned_value::AssignedValue;
-use super::chosen_word::is_chosen_word;
+use super::chosen_word::{is_chosen_word, is_phrase_with_signs};
 use super::secret_name::{self, SecretKind};
 use super::token_stats::TokenStats;
 use super::{MAX_VALUE_BYTES, byte_at, slice};
@@ -110,7 +110,57 @@ pub(super) fn after_closing_tag(bytes: &[u8], at: usize) -> Option<AssignedValue
     let run = slice(bytes, start..(start + MAX_VALUE_BYTES).min(bytes.len()));
     let len = run.iter().position(|b| b.is_ascii_whitespace() || *b == b'<').unwrap_or(run.len());
     let value = slice(run, 0..len);
-    (is_set_off && is_password(value)).then(|| labelled(start, len))
+    if is_set_off && is_password(value) {
+        return Some(labelled(start, len));
+    }
+    let is_pair = is_set_off && is_first_cell(bytes, name, open);
+    let cell = run.iter().position(|b| matches!(b, b'<' | b'\n')).unwrap_or(0);
+    let end = slice(run, cell..run.len());
+    let words = std::str::from_utf8(slice(run, 0..cell)).ok()?.trim_end();
+    (is_pair && is_last_cell(end) && is_word_or_phrase(words))
+        .then(|| AssignedValue { requires_token: false, ..labelled(start, words.len()) })
+}
+
+/// True for the label of a pair: the first cell of a row, a term, or a key of a property list.
+fn is_first_cell(bytes: &[u8], tag: &[u8], close: usize) -> bool {
+    const MAX_ROW_BYTES: usize = 120;
+    if is_any(tag, &[b"dt", b"key", b"name"]) {
+        return true;
+    }
+    let before = slice(bytes, close.saturating_sub(MAX_ROW_BYTES)..close);
+    let row = memchr::memmem::rfind(before, b"<tr").map(|row| slice(before, row..before.len()));
+    let cells = |row: &[u8]| {
+        memchr::memmem::find_iter(row, b"<td").count()
+            + memchr::memmem::find_iter(row, b"<th").count()
+    };
+    row.is_some_and(|row| cells(row) == 1)
+}
+
+/// True for what closes a cell behind which its row ends, or another pair begins.
+fn is_last_cell(end: &[u8]) -> bool {
+    const MAX_END_BYTES: usize = 96;
+    let end = slice(end, 0..end.len().min(MAX_END_BYTES));
+    let Some(close) = end.iter().position(|b| *b == b'>') else { return false };
+    let mut rest = slice(end, close + 1..end.len()).trim_ascii_start();
+    // Tags within the cell.
+    while let Some((name, len)) = tag_at(rest, 0).filter(|_| rest.starts_with(b"</")) {
+        if is_any(name, &[b"tr"]) {
+            return true;
+        }
+        if !is_any(name, &CELL_TAGS) && !is_any(name, &INLINE_TAGS) {
+            break;
+        }
+        rest = slice(rest, len..rest.len()).trim_ascii_start();
+    }
+    let is_tag =
+        |tag: &&[u8]| rest.get(..tag.len()).is_some_and(|head| head.eq_ignore_ascii_case(tag));
+    rest.is_empty()
+        || [&b"</tr"[..], b"<dt", b"</dl", b"<key", b"</dict", b"<tr"].iter().any(is_tag)
+}
+
+/// True for a word that somebody chose, or for some of them, with a number or a sign among them.
+fn is_word_or_phrase(text: &str) -> bool {
+    is_chosen_word(text) || is_phrase_with_signs(text)
 }
 
 /// The value of the cell that begins after this separator, if the first cell of the row is a

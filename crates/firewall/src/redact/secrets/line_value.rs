@@ -94,6 +94,34 @@ pub(super) fn line_value_end(bytes: &[u8], value: &AssignedValue) -> usize {
     if continues && (is_mixed || is_pair) && !is_program_text(text) { start + stop } else { end }
 }
 
+/// The end of a value among options that commas separate, in which an ampersand is a part of it:
+/// `user=scan,password=korb&deckel,uid=4`.
+pub(super) fn end_among_options(bytes: &[u8], value: &AssignedValue) -> usize {
+    const MAX_OPTION_BYTES: usize = 64;
+    let Range { start, end } = value.range;
+    let run = slice(bytes, start..(start + MAX_OPTION_BYTES).min(bytes.len()));
+    let ends = |b: &u8| b.is_ascii_whitespace() || b",\"'`()<>{}\\".contains(b);
+    let len = run.iter().position(ends).unwrap_or(run.len());
+    let is_field = |part: &[u8]| part.contains(&b'=');
+    let option = slice(run, 0..len);
+    let goes_on = byte_at(bytes, end) == b'&' && start + len > end;
+    match goes_on && value.is_adjacent && !is_field(option) {
+        true => start + len,
+        false => end,
+    }
+}
+
+/// True where a command ends, or goes on with another flag, a file or a sign of the shell.
+pub(super) fn ends_argument(bytes: &[u8], value: &AssignedValue) -> bool {
+    let end = value.range.end + usize::from(value.quoted);
+    let rest = slice(bytes, end..(end + 4).min(bytes.len()));
+    let is_blank = rest.starts_with(b" ");
+    let next = rest.trim_ascii_start().first().copied().unwrap_or(b'\n');
+    rest.is_empty()
+        || matches!(rest.first(), Some(b'\r' | b'\n'))
+        || is_blank && matches!(next, b'-' | b'|' | b'&' | b'>' | b'\\' | b'\n')
+}
+
 /// Where a run without blanks ends as a value.
 fn stop_in_line(run: &[u8]) -> usize {
     let last_angle = run.iter().rposition(|b| *b == b'>');

@@ -93,7 +93,7 @@ pub(super) fn scan_below_heading(
     let kind = secret_name::kind_in_row(bytes, &heading, kind, heading_line);
     let is_of_passwords = matches!(kind, SecretKind::Password | SecretKind::Pass);
     let has_account = is_of_passwords
-        && heading_line.split(|byte| *byte == separator).any(secret_name::is_account_heading);
+        && heading_line.split(|byte| *byte == separator).any(secret_name::is_owner_heading);
     let limit = bytes.len().min(heading.end + MAX_BYTES_BELOW);
     let run = slice(bytes, heading.end..limit);
     let lines =

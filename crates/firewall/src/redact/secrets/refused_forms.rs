@@ -42,8 +42,10 @@ pub(super) fn is_list_of_checks(text: &str) -> bool {
 
 /// True for a pointer, an integer type, a path of program text, or words between stars: `*mut`, `__u32`, `*all*tokens*`.
 pub(super) fn is_type_or_pattern(text: &str) -> bool {
-    let is_starred =
-        text.contains('*') && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'*');
+    // One star between two words is one of a password: `Amboss*Kranz`.
+    let is_starred = text.contains('*')
+        && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'*')
+        && (text.starts_with('*') || text.ends_with('*') || text.matches('*').count() > 1);
     // `Uint8Array`.
     let array = text.strip_suffix("Array").unwrap_or(text).to_ascii_lowercase();
     let bare = array.trim_start_matches('_').trim_end_matches("_t");

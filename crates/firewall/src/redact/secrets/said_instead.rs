@@ -5,7 +5,7 @@ use crate::redact::validators::words;
 
 /// Words, in small letters.
 pub(super) const WORDS: &[&str] = words![
-    "chararray" "stringbuilder" "secretkey" "field?" "kullanıcı" "brukernavn" "felhasználó" "użytkownik"
+    "welcome" "submit" "dashboard" "stdin" "zeichenkette" "directive" "keyword" "chararray" "stringbuilder" "secretkey" "field?" "kullanıcı" "brukernavn" "felhasználó" "użytkownik"
     "pendiente" "anstehend" "ausstehend" "pendente" "znovu" "found" "click" "cliquez" "ici" "here" "staff"
     "office" "home" "visitor" "visitors" "guests" "kids" "residents" "employees" "team" "corp" "free" "paid"
     "mitarbeiter" "gäste" "personal" "büro" "invités" "visiteurs" "clientes" "huéspedes" "nouveau" "choisir"
@@ -143,10 +143,10 @@ pub(super) const STEMS: &[&str] = words![
     "napačn" "nascond" "nastav" "necesar" "necess" "nepareiz" "nespráv" "neteising" "netočn" "niepopraw"
     "nieprawid" "notwend" "näytä" "nécess" "obavezn" "obbligat" "oblig" "obrigat" "obvezn" "ocult" "ogiltig"
     "olvid" "onayla" "onjuis" "onthoud" "opgeslagen" "opnieuw" "oubli" "pakeis" "pakolli" "pamirš" "passwor"
-    "passwör" "patvirt" "pergunt" "pflicht" "piilota" "pogrešn" "pokaż" "potvrd" "potvrď" "potwierd" "povinn"
+    "passwör" "patvirt" "pergunt" "pflicht" "piilota" "pogrešn" "pokaż" "ponastav" "potvrd" "potvrď" "potwierd" "povinn"
     "powtórz" "pregunt" "privalom" "promen" "promijen" "przesł" "påkrev" "påkræv" "redefin" "reimpost" "repet"
     "repit" "requis" "reset" "restablec" "ripeti" "réinitial" "répet" "répét" "saisi" "scadent" "scadut"
-    "scegli" "schimb" "skjul" "skrýt" "sorun" "spärr" "spørg" "standard" "sıfırla" "toon" "udløb" "ugyldig"
+    "scegli" "schimb" "skjul" "skrýt" "sorun" "spremen" "spärr" "spørg" "standard" "sıfırla" "toon" "udløb" "ugyldig"
     "uitat" "ukryj" "ulož" "unbekann" "ungültig" "unoht" "unusta" "unut" "unveränder" "upprepa" "ustaw" "utgång"
     "utløp" "vahvista" "vaihda" "vanhent" "velg" "vencid" "veralte" "verander" "verberg" "verborg" "vergeb"
     "vergess" "verkeerd" "verlop" "verplich" "verschick" "verschlüssel" "versleutel" "virheell" "visa" "vorhand"

@@ -109,6 +109,19 @@ pub(super) fn is_account_heading(cell: &[u8]) -> bool {
     is_folded || IN_OTHER_SCRIPTS.iter().any(|known| known.as_bytes() == cell)
 }
 
+/// True for the heading of a column of what passwords belong to: accounts, machines, networks.
+pub(super) fn is_owner_heading(cell: &[u8]) -> bool {
+    const OWNERS: &[&str] = &[
+        "name", "nombre", "nom", "nome", "naam", "host", "hostname", "server", "system", "service",
+        "dienst", "servicio", "servizio", "device", "gerat", "appareil", "dispositivo", "apparaat",
+        "ssid", "network", "netzwerk", "wifi", "wlan", "router", "url", "site", "website",
+        "portal", "domain", "database", "datenbank", "role", "rolname", "machine", "where", "wo",
+        "wofur",
+    ];
+    let cell = cell.trim_ascii();
+    is_account_heading(cell) || is_in_list(folded_name::FoldedName::fold(cell).as_bytes(), OWNERS)
+}
+
 /// What a heading announces in its row: beside an account, a secret is a password.
 pub(super) fn kind_in_row(
     bytes: &[u8],

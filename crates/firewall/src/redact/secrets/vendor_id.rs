@@ -38,7 +38,12 @@ pub(super) fn is_vendor_id(token: &[u8]) -> bool {
 /// the account in an address of Twilio.
 pub(super) fn is_published(token: &[u8]) -> bool {
     let key = [&b"pk_live_"[..], b"pk_test_", b"phc_"].iter().find_map(|p| token.strip_prefix(*p));
-    key.is_some_and(is_word) || is_object_of_twilio(token) && !token.starts_with(b"SK")
+    let is_hex = |rest: &[u8]| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit);
+    token.starts_with(b"pk.eyJ")
+        || token.starts_with(b"z6Mk")
+        || token.strip_prefix(b"pub").is_some_and(is_hex)
+        || key.is_some_and(is_word)
+        || is_object_of_twilio(token) && !token.starts_with(b"SK")
 }
 
 /// True for the identifier of an account, a message, a key and the like of Twilio: two letters and 32

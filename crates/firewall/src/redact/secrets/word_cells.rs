@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::chosen_word::{is_chosen_word, is_said_instead};
+use super::chosen_word::{is_chosen_word, is_phrase_with_signs, is_said_instead};
 use super::slice;
 
 /// The cells of a column that may be passwords, and whether the column says something about passwords
@@ -18,7 +18,7 @@ impl WordCells {
     pub(super) fn add(&mut self, bytes: &[u8], line: Range<usize>, cell: Range<usize>) {
         let Ok(text) = std::str::from_utf8(slice(bytes, cell.clone())) else { return };
         let is_word = |text: &str| !text.is_empty() && text.chars().all(char::is_alphabetic);
-        if is_chosen_word(text) {
+        if is_chosen_word(text) || is_phrase_with_signs(text) {
             // The name of the account, or a state that several columns have, is no password.
             let others = slice(bytes, line).split(|byte| b",;|\t\n".contains(byte));
             let is_elsewhere =

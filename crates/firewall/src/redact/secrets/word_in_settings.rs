@@ -3,9 +3,12 @@
 
 use super::assigned_name::name_before;
 use super::assigned_value::AssignedValue;
-use super::chosen_word::{is_chosen_word, is_said_instead, is_word_of_nobody_else};
-use super::{byte_at, slice};
-use crate::redact::validators::{not_a_word, words};
+use super::chosen_word::{
+    is_chosen_word, is_phrase_with_signs, is_said_instead, is_word_of_nobody_else,
+};
+use super::remark_words::is_word_of_remarks;
+use super::{byte_at, line_value, slice};
+use crate::redact::validators::{looks_like_password, not_a_word, words};
 
 /// The longest line that names the account, in bytes.
 const MAX_LINE_BYTES: usize = 96;
@@ -32,10 +35,16 @@ const NAMES_OF_TEXTS: &[&str] = words![
 
 /// True for a word that is a password of settings.
 pub(super) fn is_word_in_settings(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
-    if !(is_chosen_word(text) && ends_its_assignment(bytes, value)) {
+    if !is_chosen_word(text) {
         return false;
     }
     let Some((sign, name)) = name_of(bytes, value) else { return false };
+    if is_in_list_of_fields(bytes, &name, value) {
+        return true;
+    }
+    if !ends_its_assignment(bytes, value) {
+        return false;
+    }
     let Ok(name_text) = std::str::from_utf8(slice(bytes, name.clone())) else { return false };
     let lower_name = name_text.to_lowercase();
     let mut name_words = lower_name.split(['_', '.', '-']);
@@ -48,7 +57,85 @@ pub(super) fn is_word_in_settings(bytes: &[u8], value: &AssignedValue, text: &st
         || value.fills_line && !value.quoted && is_name_with_points(name_text, text)
         || value.fills_line
             && is_word_of_nobody_else(text)
-            && has_account_beside(bytes, value, text)
+            && (value.separator == b':'
+                && byte_at(bytes, name.start.wrapping_sub(1)) != b'#'
+                && is_name_of_settings(name_text)
+                || is_value_of_variable(bytes, &name)
+                || has_account_beside(bytes, value, text))
+}
+
+/// True for `vault_db_password: x` of YAML, whose name has words that program text writes otherwise.
+fn is_name_of_settings(name: &str) -> bool {
+    name.contains(['_', '-'])
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(&b))
+}
+
+/// True for `value: x` below `name: DB_PASSWORD`.
+fn is_value_of_variable(bytes: &[u8], name: &std::ops::Range<usize>) -> bool {
+    let is_capital = |b: &u8| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_';
+    let before = slice(bytes, name.start.saturating_sub(MAX_LINE_BYTES)..name.start);
+    let before = before.trim_ascii_end();
+    let before = before.strip_suffix(b"\"").unwrap_or(before);
+    let variable = before.rsplit(|b| !is_capital(b)).next().unwrap_or_default();
+    slice(bytes, name.clone()) == b"value" && variable.contains(&b'_')
+}
+
+/// True for a field among others, or of a command, where no object of program text stands:
+/// `username=scan,password=x,uid=4`, `?user=a&password=x`, `user=a password=x`, `--password=x`.
+fn is_in_list_of_fields(
+    bytes: &[u8],
+    name: &std::ops::Range<usize>,
+    value: &AssignedValue,
+) -> bool {
+    let before = slice(bytes, name.start.saturating_sub(MAX_LINE_BYTES)..name.start);
+    let run = before.rsplit(u8::is_ascii_whitespace).next().unwrap_or_default();
+    let is_program_text = run.len() > 1 && run.iter().any(|b| b"([{<\"'`$".contains(b));
+    // What a flag takes: `-d 'password=x'`, `-F password=x`.
+    let lead = slice(before, 0..before.len() - run.len()).trim_ascii_end();
+    let is_of_flag = lead
+        .rsplit(u8::is_ascii_whitespace)
+        .next()
+        .is_some_and(|flag| flag.starts_with(b"-") && flag.len() > 1);
+    let is_behind_sign = match run.last() {
+        Some(b',' | b'&' | b';') => run.contains(&b'='),
+        Some(b'?') => run.contains(&b'/'),
+        Some(b'-') => run == b"--",
+        Some(b'\'' | b'"') => run.len() == 1 && is_of_flag,
+        None => is_of_flag,
+        _ => false,
+    };
+    let next = byte_at(bytes, value.range.end);
+    value.separator == b'='
+        && value.is_adjacent
+        && !value.quoted
+        && (next.is_ascii_whitespace() || b"\0,;&\"'".contains(&next))
+        && (is_behind_sign && !is_program_text
+            || line_value::is_beside_fields(bytes, name.start, value))
+}
+
+/// True for a password that is no word, of a variable for what software signs with: `JWT_SECRET=Hobel_87`.
+pub(super) fn is_password_of_variable(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
+    let parts = || text.split(|c: char| !c.is_alphabetic()).filter(|part| part.len() > 2);
+    let Some((sign, name)) = name_of(bytes, value) else { return false };
+    std::str::from_utf8(slice(bytes, name)).is_ok_and(|name| {
+        is_variable(bytes, name, sign, value)
+            && ends_its_assignment(bytes, value)
+            && looks_like_password(text)
+            && parts().next().is_some()
+            && !parts().any(is_word_of_remarks)
+    })
+}
+
+/// True for words with a capital or a sign among them behind `"secret":`, which no name of a kept secret has.
+pub(super) fn is_word_of_secret(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
+    let is_named = name_of(bytes, value)
+        .is_some_and(|(_, name)| slice(bytes, name).eq_ignore_ascii_case(b"secret"));
+    let has_capital = text.contains(char::is_uppercase);
+    is_named
+        && value.quoted
+        && (text.contains(['-', '_', '.', '!', '+', '*']) && has_capital
+            || text.contains(['&', '+', '*', '!']))
+        && is_chosen_word(text)
 }
 
 /// True for a word behind a variable of an environment: `SESSION_SECRET=wolkenkratzer`.
@@ -105,10 +192,34 @@ fn is_name_with_points(name: &str, text: &str) -> bool {
         && is_word_of_nobody_else(text)
 }
 
+/// Where a phrase ends that fills its line beside an account: `password: drei Katzen am Herd`.
+pub(super) fn end_of_phrase(bytes: &[u8], value: &AssignedValue) -> Option<usize> {
+    let start = value.range.start;
+    if value.quoted || byte_at(bytes, value.range.end) != b' ' {
+        return None;
+    }
+    let rest = slice(bytes, start..(start + MAX_LINE_BYTES).min(bytes.len()));
+    let line = rest.split(|b| matches!(b, b'\r' | b'\n')).next()?.trim_ascii_end();
+    let text = std::str::from_utf8(line).ok()?;
+    let whole = AssignedValue {
+        range: start..start + line.len(),
+        quoted: false,
+        separator: value.separator,
+        is_adjacent: value.is_adjacent,
+        requires_token: false,
+        fills_line: true,
+    };
+    (is_phrase_with_signs(text) && has_account_beside(bytes, &whole, text))
+        .then_some(start + line.len())
+}
+
 /// True for a password whose account is in a line above or below: `user: raj` and `password: barnacle`.
 fn has_account_beside(bytes: &[u8], value: &AssignedValue, text: &str) -> bool {
     let is_section = value.separator == b':' || value.is_adjacent || is_in_section(bytes, value);
-    is_section && lines_around(bytes, value).any(|line| names_owner(line, value.separator, text))
+    is_section
+        && lines_around(bytes, value).any(|line| {
+            names_owner(line, value.separator, text) || line.trim_ascii() == b"stringData:"
+        })
 }
 
 /// True below the heading of a section, `[client]`. In program text an assignment has blanks, too.

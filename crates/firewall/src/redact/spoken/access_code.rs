@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::code_things::THINGS;
 use super::{grammar, lexicon};
 use crate::redact::validators::{is_drawn_code, words};
 
@@ -19,40 +20,13 @@ const MAX_WORDS: usize = 8;
 /// The longest ending of a word for a code, in characters: `kódja`, `koodin`.
 const MAX_ENDING: usize = 4;
 
-/// Beginnings of words for what a code opens or disarms, and for what has a PIN.
-const THINGS: &[&str] = words![
-    "door" "gate" "garage" "alarm" "intercom" "doorbell" "buzzer" "safe" "locker" "lockbox" "key box" "keybox" "padlock" "bike"
-    "shed" "building" "entrance" "barrier" "keypad" "elevator" "parking lot" "mailbox" "storage" "cabin" "voicemail" "the lock"
-    "lock is" "laundry" "bathroom" "restroom" "pool" "gym"
-    "tür" "tor " "tores" "tresor" "schloss" "schlüssel" "schrank" "schließfach" "spind" "keller" "eingang" "briefkasten" "schranke"
-    "aufzug" "klingel" "gegensprech" "fahrrad" "koffer" "werkstatt" "umkleide" "scheune" "mailbox" "handy"
-    "deur" "poort" "kluis" "fietsen" "sleutel" "schuur" "slagboom" "brievenbus" "hangslot" "slot "
-    "porte" "portail" "immeuble" "cadenas" "coffre" "boîte à clé" "boite à clé" "alarme" "interphone" "casier" "parking" "ascenseur"
-    "local vélo" "barrière" "portillon"
-    "puerta" "portal" "portón" "candado" "caja fuerte" "caja de llaves" "cajetín" "garaje" "alarma" "taquilla" "trastero" "ascensor"
-    "telefonillo" "buzón" "verja"
-    "porta " "portão" "cofre" "cadeado" "garagem" "caixa de chaves" "armário" "prédio" "interfone" "cacifo"
-    "portone" "cancello" "lucchetto" "cassaforte" "cassetta" "allarme" "citofono" "armadietto" "cantina"
-    "dør" "dörr" "port " "porten" "nøkkel" "nøgle" "nyckel" "garasje" "hengelås" "hänglås" "låsen" "kassaskåp" "værdiskab" "sykkel"
-    "cykel" "skap" "skåp" "skab" "bod" "förråd" "pengeskab" "larm"
-    "ovi" "oven" "oveen" "portti" "portin" "avain" "hälyt" "kassakaap" "lukko" "lukon" "varasto" "pyörä"
-    "drzwi" "bram" "domofon" "sejf" "garaż" "furtk" "klatk" "skrytk" "skrzynk" "kłódk" "schowk" "szaf" "rower" "szlaban"
-    "dveř" "dvier" "brán" "vrat" "vrát" "trezor" "garáž" "zámek" "zámk" "schránk" "kolárn" "sklep" "skřín"
-    "kapu" "ajtó" "riasztó" "széf" "garázs" "lakat" "kulcs" "tároló"
-    "ușa" "ușii" "ușă" "poart" "seif" "garaj" "lacăt" "interfon" "scara"
-    "kapı" "kasa" "kilit" "sejf" "dolap" "bina " "bariyer"
-    "двер" "ворот" "домофон" "сейф" "гараж" "сигнализ" "замк" "замок" "подъезд" "калитк" "шкаф" "ключниц" "ячейк" "шлагбаум"
-    "сигналіз" "під'їзд" "хвіртк" "врата" "алармата"
-    "πόρτα" "γκαράζ" "συναγερμ" "χρηματοκιβ" "λουκέτ" "θυρ"
-    "uks" "värav" "seif" "durvis" "durų" "vārti" "spyn" "brava" "sef"
-    "pintu" "gerbang" "brankas" "cửa" "cổng" "két" "ドア" "玄関" "金庫" "ロッカー" "门" "門" "车库" "保险" "현관" "창고" "대문" "출입문" "금고" "자물쇠" "باب" "خزنة" "דלת" "כספת"
-];
-
 /// Words before a word for a code that say that it is no secret: `zip code`, `error code`.
 const OTHER_CODES: &[&str] = words![
     "zip" "postal" "post" "area" "country" "error" "status" "exit" "return" "product" "promo" "discount" "coupon" "booking"
     "voucher" "source" "dial" "bar" "qr" "color" "colour" "item" "tax" "dress" "reason" "response" "cost" "building" "fault"
-    "trouble" "diagnostic" "tracking" "reference" "sort" "swift" "currency" "language" "airport" "station" "site" "store" "kunden" "bestell" "artikel" "farb" "fehler"
+    "trouble" "approval" "auth" "authorization" "schul" "version" "product" "customer" "client" "key" "posta" "produit" "prodotto"
+    "producto" "article" "artículo" "cliente" "towaru" "produktu" "klienta" "länder" "vorwahl" "filial" "branch" "school"
+    "course" "batch" "serial" "equipment" "model" "job" "hersteller" "material" "steuer" "service" "event" "action" "map" "diagnostic" "tracking" "reference" "sort" "swift" "currency" "language" "airport" "station" "site" "store" "kunden" "bestell" "artikel" "farb" "fehler"
 ];
 
 /// Words behind digits that are a number of things.
@@ -60,10 +34,14 @@ const UNITS: &[&str] = words![
     "digits" "digit" "ziffern" "stellen" "stellig" "stellige" "chiffres" "cifre" "cifras" "dígitos" "cyfr" "цифр" "cijfers"
     "siffror" "sifre" "times" "days" "hours" "minutes" "min" "sec" "seconds" "mm" "cm" "km" "kg" "eur" "usd" "uhr" "items" "years"
     "pages" "lines" "characters" "zeichen" "people" "units"
+    "keys" "rooms" "visitors" "guests" "models" "buttons" "entries" "tasten" "schlüssel" "räume" "gäste" "besucher" "personen"
+    "personnes" "personas" "persone" "rows" "files" "bytes" "percent"
 ];
 
 /// Words directly before digits that say that they are typed.
-const TYPED: &[&str] = words!["enter" "dial" "press" "type" "use" "with" "then" "mit" "avec" "con" "med" "met" "number" "na" "com" "koodilla"];
+const TYPED: &[&str] = words![
+    "enter" "dial" "press" "type" "use" "with" "then" "mit" "avec" "con" "med" "met" "number" "na" "com" "koodilla"
+    "'s" "it's" "le" "il" "el" "die" "w/" "wants" "needs" "takes" "vuole" "veut" "quiere" "wil" "braucht" "will" "über" "per" "says" "sagt"];
 
 static THING_MATCHER: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(THINGS).ok());
@@ -71,9 +49,6 @@ static THING_MATCHER: LazyLock<Option<AhoCorasick>> =
 /// The digits that the word for a code at a range announces.
 pub(super) fn find(text: &str, label: Range<usize>, _end: usize) -> Option<Range<usize>> {
     let line = grammar::line_after(text, label.end, BYTES_BEHIND);
-    if !line.bytes().any(|b| b.is_ascii_digit()) {
-        return None;
-    }
     let raw = text.get(label.clone())?;
     let before = grammar::line_before(text, label.start, BYTES_BEFORE);
     let last = before.chars().next_back().unwrap_or(' ');
@@ -88,10 +63,15 @@ pub(super) fn find(text: &str, label: Range<usize>, _end: usize) -> Option<Range
     let ending = line.find(|c: char| !c.is_alphabetic()).unwrap_or(line.len());
     let is_ending = line.get(..ending)?.chars().count() <= MAX_ENDING
         && !["c", "d", "r", "x", "base", "ge"].contains(&line.get(..ending)?);
-    let found = is_ending.then(|| linked_digits(line, ending))??;
-    let things = THING_MATCHER.as_ref()?;
-    let names_thing = |part: &str| {
-        things.is_match(part) || !part.is_ascii() && things.is_match(part.to_lowercase().as_str())
+    if !is_ending || names_other(line.get(ending..)?) {
+        return None;
+    }
+    let Some(found) = linked_digits(line, ending) else {
+        let answer = answered_digits(text, label.end)?;
+        let question = text.get(label.end..answer.start)?;
+        // `Torcode` is one word.
+        let before = format!("{before} ");
+        return (names_thing(&before) || names_thing(question)).then_some(answer);
     };
     let behind = line.get(found.end..).unwrap_or_default();
     let is_of_thing = names_thing(before)
@@ -114,6 +94,107 @@ pub(super) fn behind_verb(text: &str, label: Range<usize>, end: usize) -> Option
     ends.then_some(found)
 }
 
+/// True for a code that is said to be of an article, a customer or the like: `code du produit`.
+fn names_other(line: &str) -> bool {
+    const OTHERS: [&str; 24] = [
+        "produit", "article", "artikel", "client", "cliente", "kunde", "kunden", "product",
+        "customer", "order", "pays", "país", "paese", "land", "postal", "postale", "fiscal",
+        "fiscale", "couleur", "erreur", "error", "projet", "project", "region",
+    ];
+    let words = line.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    words.take(3).any(|word| OTHERS.contains(&word.to_lowercase().as_str()))
+}
+
+/// The digits that somebody is told to type, in a line about what one opens: `tap 6041 and OK`.
+pub(super) fn behind_typing(text: &str, label: Range<usize>, _end: usize) -> Option<Range<usize>> {
+    let line = grammar::line_after(text, label.end, BYTES_BEHIND);
+    let start = line.len() - line.trim_start().len();
+    let code = start..start + code_len(line.get(start..)?)?;
+    let before = grammar::line_before(text, label.start, BYTES_BEFORE);
+    let behind = line.get(code.end..)?;
+    let is_of_thing = names_thing(before) || names_thing(behind.split(['.', ';']).next()?);
+    is_of_thing.then(|| label.end + code.start..label.end + code.end)
+}
+
+/// True for a text that names what one opens or disarms.
+fn names_thing(part: &str) -> bool {
+    THING_MATCHER.as_ref().is_some_and(|things| {
+        things.is_match(part) || !part.is_ascii() && things.is_match(part.to_lowercase().as_str())
+    })
+}
+
+/// The digits that follow on a lock or a box for keys, with a sign, a verb or nothing between: `Shed lock
+/// 3827`, `cadenas : 4-0-9-1`.
+pub(super) fn behind_lock(text: &str, label: Range<usize>, _end: usize) -> Option<Range<usize>> {
+    let line = grammar::line_after(text, label.end, BYTES_BEHIND);
+    let before = text.get(..label.start)?.chars().next_back().unwrap_or(' ');
+    if "_$./\\".contains(before) {
+        return None;
+    }
+    let ending = line.find(|c: char| !c.is_alphabetic()).unwrap_or(line.len());
+    let found = linked_digits(line, ending)?;
+    let behind = line.get(found.end..).unwrap_or_default();
+    let word = behind.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    // A number of things, or of a house.
+    let is_counted = behind.starts_with(' ') && word.len() > 3 && !behind.starts_with(" (");
+    let is_direct = line.get(ending..found.start)?.trim().is_empty();
+    (!(is_counted && is_direct)).then(|| label.end + found.start..label.end + found.end)
+}
+
+/// The digits with which somebody answers: behind a question mark, perhaps behind a dash, or at the start of
+/// the next turn of a chat.
+fn answered_digits(text: &str, from: usize) -> Option<Range<usize>> {
+    const MAX_QUESTION: usize = 120;
+    const MAX_ANSWER: usize = 96;
+    let line = grammar::line_after(text, from, MAX_QUESTION);
+    let asked = ["pls", "please", "bitte", "svp", "por favor", "per favore", "needed"];
+    let request = || asked.iter().find_map(|word| line.rfind(word).map(|at| at + word.len()));
+    let mark = line.rfind('?').or_else(request)?;
+    let rest = text.get(from + mark..)?;
+    let rest = rest.trim_start_matches(['?', '!', ' ', '.', '"', '”', '»']);
+    let start = text.len() - rest.len();
+    let same = grammar::line_after(text, start, MAX_ANSWER);
+    if let Some(code) = code_among_first(same) {
+        return Some(start + code.start..start + code.end);
+    }
+    let next = start + same.len();
+    let below = text.get(next..)?.trim_start_matches(['\r', '\n']);
+    let below_start = text.len() - below.len();
+    if below_start > next + 4 || below_start == next {
+        return None;
+    }
+    let below = grammar::line_after(text, below_start, MAX_ANSWER);
+    // The name of who answers, and when.
+    let turn = below.find([':', '>']).map_or(0, |at| at + 1);
+    let turn = match below.get(turn..)?.find("] ") {
+        Some(time) if time < 24 && turn < 6 => {
+            below.get(turn + time..)?.find(": ")? + turn + time + 1
+        }
+        _ => turn,
+    };
+    let code = code_among_first(below.get(turn..)?)?;
+    Some(below_start + turn + code.start..below_start + turn + code.end)
+}
+
+/// The code that is one of the first words, or stands behind a dash.
+fn code_among_first(text: &str) -> Option<Range<usize>> {
+    const MAX_LEAD: usize = 3;
+    let dash =
+        [" — ", " – ", " → ", " -> "].iter().find_map(|dash| Some(text.find(dash)? + dash.len()));
+    let mut at = 0;
+    for _ in 0..=MAX_LEAD {
+        let rest = text.get(at..)?;
+        let start = at + rest.len()
+            - rest.trim_start_matches([' ', '–', '—', '→', '-', '>', '"', '\'', '*', '`']).len();
+        if let Some(len) = code_len(text.get(start..)?) {
+            return Some(start..start + len);
+        }
+        at = start + text.get(start..)?.find(' ')?;
+    }
+    let at = dash?;
+    code_len(text.get(at..)?).map(|len| at..at + len)
+}
+
 /// Digits in a line behind a word for a code, and what links them with it.
 fn linked_digits(line: &str, from: usize) -> Option<Range<usize>> {
     let mut at = from;
@@ -127,7 +208,7 @@ fn linked_digits(line: &str, from: usize) -> Option<Range<usize>> {
         let lead = word.len() - word.trim_start_matches(['"', '\'', '`', '*', ':', '(', '=']).len();
         let value = start + lead;
         let is_linked = number == 0
-            || lead > 0 && word.starts_with([':', '='])
+            || lead > 0 && word.starts_with([':', '=', '('])
             || is_link(previous, has_change)
             || THING_MATCHER.as_ref().is_some_and(|things| things.is_match(previous));
         if is_linked && let Some(len) = code_len(line.get(value..)?) {
@@ -168,6 +249,18 @@ fn code_len(text: &str) -> Option<usize> {
     if next == '-' || next == ' ' && digits <= 2 {
         let groups = groups_len(body, next)?;
         (len, is_code) = (mark + groups, groups > digits);
+        // `5-0-3-8-E`
+        let suffix = text.get(len..)?.strip_prefix(next).unwrap_or_default();
+        let letter = suffix.chars().next().filter(char::is_ascii_uppercase);
+        let is_alone = suffix.chars().nth(1).is_none_or(|c| !c.is_alphanumeric());
+        len += usize::from(letter.is_some() && is_alone && next == '-') * 2;
+    } else if is_mark(next) {
+        // `41#7718`
+        let behind = text.get(len + 1..)?;
+        let more = behind.bytes().take_while(u8::is_ascii_digit).count();
+        if more > 0 {
+            (len, is_code) = (len + 1 + more, (4..=8).contains(&(digits + more)));
+        }
     } else if next.is_uppercase() {
         let behind = text.get(len + next.len_utf8()..)?;
         let more = behind.bytes().take_while(u8::is_ascii_digit).count();

@@ -288,6 +288,8 @@ fn sign_len(rest: &str) -> Option<usize> {
     }
     let rest_of_sign = rest.strip_prefix([':', '='])?;
     let behind = rest_of_sign.strip_prefix('>').unwrap_or(rest_of_sign);
+    // The end of what is emphasised: `**Password:** x`.
+    let behind = behind.strip_prefix("**").unwrap_or(behind);
     let ends = behind.chars().next().is_none_or(|c| c.is_whitespace() || !c.is_ascii());
     ends.then_some(rest.len() - behind.len())
 }

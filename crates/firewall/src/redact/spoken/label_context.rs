@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use super::points::{form, place};
 use super::{ACCOUNT_BEFORE, ACCOUNT_BEHIND, LabelKind, LabelLink, MAX_BEHIND, grammar, lexicon};
-use crate::redact::secrets::{is_chosen_phrase, is_chosen_word};
+use crate::redact::secrets::{
+    is_chosen_phrase, is_chosen_word, is_phrase_with_signs, is_word_of_nobody_else,
+};
 
 /// Where a label is.
 pub(super) struct LabelContext<'t> {
@@ -45,13 +47,19 @@ impl LabelContext<'_> {
         let next = behind.chars().next().unwrap_or('\n');
         let is_whole_answer = matches!(next, '\n' | '\r')
             || behind.split_whitespace().next().is_some_and(|word| lexicon::VERBS.contains(&word));
-        let is_possible = is_possible && (!between.is_answer || is_whole_answer);
+        // `passwd bob` is a command.
+        let label = self.text.get(self.label.clone()).unwrap_or_default();
+        let shell = ["$", "#", "sudo", "getent"];
+        let is_command = label.eq_ignore_ascii_case("passwd")
+            && !is_linked
+            && shell.iter().any(|word| self.line.trim_end().ends_with(word));
+        let is_possible = is_possible && !is_command && (!between.is_answer || is_whole_answer);
         // `data["password2"]` names a field.
         let is_index = behind.starts_with("\"]") || behind.starts_with("']");
         if !is_possible || is_index || matches!(next, '(' | '[' | '=' | '<') {
             return NEVER;
         }
-        let link = if is_linked {
+        let link = if is_linked || between.ends_in_comma && grade >= form::JOINED {
             place::SIGN
         } else if between.words == 1 && between.names_network {
             place::NETWORK
@@ -79,9 +87,12 @@ impl LabelContext<'_> {
         let if_true = |is: bool, points: i32| if is { points } else { 0 };
         link + script
             + if_true(quoted, place::QUOTED)
-            + if_true(matches!(next, '\n' | '\r' | ',' | ';' | '.' | ')'), place::ENDS_CLAUSE)
+            + if_true(ends_clause(behind), place::ENDS_CLAUSE)
             + if_true(has_account, place::ACCOUNT)
-            + if_true(self.kind == LabelKind::Short, place::SHORT_LABEL)
+            + if_true(
+                self.kind == LabelKind::Short && !(between.ends_in_verb && ends_clause(behind)),
+                place::SHORT_LABEL,
+            )
             + if grade == form::WORD { self.points_of_word(value, quoted, between) } else { 0 }
             + place::DEMAND * between.demands
     }
@@ -113,26 +124,31 @@ impl LabelContext<'_> {
             && between.ends_in_verb
             && !between.has_sign;
         let next = self.text.get(self.label.end..).unwrap_or_default().trim_start();
+        let behind_quote = behind.trim_start_matches(['"', '\'', '»', '”', '“', '`']);
         let is_linked = if between.has_sign {
             // What follows `=` is read elsewhere.
             between.signs == 1 && between.words == 0 && !next.starts_with('=')
         } else if between.ends_in_verb {
-            names_network || !is_english
+            names_network || !is_english || self.is_told_of_thing(text, behind_quote, between)
         } else {
             (is_in_list && !grammar::is_participle(text) || quoted && !between.has_words)
                 && is_after_owner
         };
         let is_in_brackets = self.text.get(..value.start).is_some_and(|text| text.ends_with('('));
-        let behind_quote = behind.trim_start_matches(['"', '\'', '»', '”', '“', '`']);
-        let ends_clause =
-            behind_quote.is_empty() || behind_quote.starts_with(['\n', '\r', ',', ';', '.']);
+        let ends_clause = behind_quote.is_empty()
+            || behind_quote.starts_with(['\n', '\r', ',', ';', '.'])
+            || [" –", " —"].iter().any(|dash| behind_quote.starts_with(dash));
         match is_linked
             && ends_clause
             && !is_in_brackets
             && !between.has_remark
-            && (names_network || names_account || is_german_noun)
+            && (names_network
+                || names_account
+                || is_german_noun
+                || self.fills_line(value, between)
+                || self.is_told_of_thing(text, behind_quote, between))
         {
-            true => place::TOLD + i32::from(is_german_noun && !(names_account || names_network)),
+            true => place::TOLD + i32::from(!(names_account || names_network)),
             false => NEVER,
         }
     }
@@ -177,8 +193,37 @@ impl LabelContext<'_> {
         let ends = |c: char| ".,;:!?()\"»”“„\r".contains(c);
         let phrase = rest.get(..rest.find(ends).unwrap_or(rest.len()))?.trim_end();
         let is_word = self.kind == LabelKind::Pair && is_chosen_word(phrase);
-        (phrase.len() < MAX_PHRASE_BYTES && (is_word || is_chosen_phrase(phrase)))
-            .then(|| value.start..value.start + phrase.len())
+        (phrase.len() < MAX_PHRASE_BYTES
+            && (is_word || is_chosen_phrase(phrase) || is_phrase_with_signs(phrase)))
+        .then(|| value.start..value.start + phrase.len())
+    }
+
+    /// True for a word at the end of a sentence that says whose password it is: `the password for the
+    /// printer is mangosteen`.
+    fn is_told_of_thing(&self, text: &str, behind: &str, between: &LabelLink) -> bool {
+        between.has_owner
+            && between.ends_in_verb
+            && !between.has_sign
+            && (behind.is_empty()
+                || behind.starts_with(['\n', '\r', '.', ','])
+                || behind.starts_with(" –"))
+            && text.chars().count() >= 6
+            && !lexicon::is_adjective(text)
+            && !grammar::is_participle(text)
+            && is_word_of_nobody_else(text)
+    }
+
+    /// True for a label that begins its line and the word that ends it: `Password: mangosteen`.
+    fn fills_line(&self, value: &Range<usize>, between: &LabelLink) -> bool {
+        let is_lead = |c: char| c.is_whitespace() || "*_-#>|•".contains(c);
+        let behind = grammar::line_after(self.text, value.end, MAX_BEHIND);
+        let next = self.text.get(self.label.end..).unwrap_or_default();
+        !grammar::is_secret(self.text, self.label)
+            && self.line.chars().all(is_lead)
+            && next.starts_with([':', ' ', '*'])
+            && !between.has_words
+            && behind.trim_matches(['*', '`', ' ', '\r', '_']).is_empty()
+            && self.text.get(value.clone()).is_some_and(is_word_of_nobody_else)
     }
 
     fn is_english_key(&self) -> bool {
@@ -188,4 +233,11 @@ impl LabelContext<'_> {
     fn is_ascii(&self, value: &Range<usize>) -> bool {
         self.text.get(value.clone()).is_some_and(str::is_ascii)
     }
+}
+
+/// True where a clause ends: at the end of the line, at a sign, and before a dash.
+fn ends_clause(behind: &str) -> bool {
+    behind.is_empty()
+        || behind.starts_with(['\n', '\r', ',', ';', '.', ')'])
+        || [" –", " —", " - "].iter().any(|dash| behind.starts_with(dash))
 }

@@ -9,8 +9,12 @@ use crate::redact::validators::words;
 
 /// Verbs that say what a password is.
 pub(super) const VERBS: &[&str] = words![
-    "is" "was" "are" "be" "now" "reads" "stays" "remains" "ay" "ist" "lautet" "bleibt" "jetzt" "est" "c'est" "c’est" "reste"
+    "is" "was" "are" "be" "now" "reads" "stays" "remains" "ay" "ist" "lautet" "bleibt" "jetzt" "est" "ni" "yw" "da" "és" "estas" "it's" "c'est" "c’est" "reste"
     "es" "è" "é" "e" "e'" "je" "to" "jest" "är" "er" "ir" "on" "este" "yra" "adalah" "là" "blijft" "je:" "е" "це"
+    "war" "wird" "heißt" "becomes" "était" "sera" "devient" "era" "fue" "será" "queda"
+    "estaba" "foi" "ficou" "fica" "sarà" "diventa" "werd" "wordt" "luidt" "luidde" "było" "był" "będzie" "brzmi"
+    "bude" "zní" "znie" "var" "blir" "bliver" "blev" "blei" "lyder" "oli" "volt" "lesz" "fost" "idi" "olacak" "был" "была"
+    "было" "будет" "буде" "був" "било" "ήταν" "bija" "buvo" "bus" "būs"
     "это" "теперь" "тепер" "је" "είναι" "היא" "הוא" "هي" "هو" "است" "है" "是" "为"
 ];
 
@@ -18,7 +22,11 @@ pub(super) const VERBS: &[&str] = words![
 pub(super) const ADVERBS: &[&str] = words![
     "now" "still" "currently" "as" "follows" "today" "again" "simply" "just" "ab" "heute" "jetzt" "nun" "sofort"
     "weiterhin" "maintenant" "désormais" "ahora" "hoy" "ora" "adesso" "oggi" "agora" "hoje" "teraz" "od" "dziś" "nu"
-    "vanaf" "vandaag" "şimdi"
+    "vanaf" "vandaag" "şimdi" "noch" "immer" "wieder" "wie" "folgt" "aktuell" "derzeit" "toujours" "encore" "actuellement"
+    "todavía" "aún" "siempre" "actualmente" "ancora" "sempre" "attualmente" "ainda" "atualmente" "nog" "steeds" "altijd"
+    "momenteel" "wciąż" "nadal" "jeszcze" "zawsze" "stále" "ještě" "ännu" "fortfarande" "alltid" "stadig" "fortsatt" "alltid"
+    "vielä" "edelleen" "aina" "még" "mindig" "încă" "hâlâ" "всё" "ещё" "always" "actually" "apparently"
+    "zurzeit" "übrigens" "einfach" "simplement" "simplemente" "semplicemente" "simplesmente" "gewoon" "po" "prostu"
 ];
 
 /// Beginnings of words that say that a password was changed.
@@ -38,6 +46,21 @@ pub(super) const PREPOSITIONS: &[&str] = words![
     "to" "auf" "zu" "in" "în" "en" "à" "a" "por" "para" "naar" "op" "na" "till" "til"
 ];
 
+/// Prepositions before what a password belongs to.
+pub(super) const OWNING: &[&str] = words![
+    "for" "of" "für" "vom" "von" "zum" "zur" "pour" "du" "de" "del" "della" "per" "para" "do" "da" "voor" "van" "till" "til"
+    "na" "k" "ke" "pentru" "для" "от" "від" "за" "untuk" "için" "για" "στο"
+];
+
+/// True for an ending of English adjectives, which say of what kind a password is.
+pub(super) fn is_adjective(word: &str) -> bool {
+    const ENDINGS: [&str; 17] = [
+        "al", "ic", "ous", "ive", "ful", "less", "ent", "ant", "ary", "ory", "ish", "ly", "ing",
+        "ed", "en", "er", "est",
+    ];
+    ENDINGS.iter().any(|end| word.ends_with(end))
+}
+
 /// Words of sentences that say what passwords must be, or what became of one.
 pub(super) const DEMANDS: &[&str] = words![
     "must" "should" "minimum" "least" "characters" "policy" "length" "expires" "expired" "required" "forgot" "wrong"
@@ -53,7 +76,7 @@ const ACCOUNT_WORDS: &[&str] = words![
 ];
 
 /// Parts of words for a wireless network.
-const NETWORK_WORDS: &[&str] = words!["wifi" "wi-fi" "wlan" "wpa" "ssid" "netzwerk:" "réseau:" "réseau :" "livebox" "freebox" "hotspot" "nettet" "nätverk" "netværk" "nettverk" "gastnetz" "gästenetz"];
+const NETWORK_WORDS: &[&str] = words!["guest network" "wireless" "вайфай" "вай-фай" "واي فاي" "الواي" "ไวไฟ" "와이파이" "無線" "无线" "wifi" "wi-fi" "wlan" "wpa" "ssid" "netzwerk:" "réseau:" "réseau :" "livebox" "freebox" "hotspot" "nettet" "nätverk" "netværk" "nettverk" "gastnetz" "gästenetz"];
 
 /// Words with a number behind that are no password: `Windows2022`, `ISO-27001`.
 pub(super) const NUMBERED: &[&str] = words![

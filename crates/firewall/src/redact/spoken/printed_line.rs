@@ -32,6 +32,10 @@ const OTHER_PROGRAMS: &[&str] = words![
 /// Programs that keep nothing but secrets.
 const STORES: &[&str] =
     words!["pass" "gopass" "op" "lpass" "bw" "keepassxc-cli" "secret-tool" "security" "rbw"];
+/// Fields beside a secret.
+const OTHER_FIELDS: &[&str] = words![
+    "username" "user" "login" "email" "url" "website" "host" "hostname" "server" "port" "title" "notes" "id" "name" "list"
+];
 /// Beginnings of words of a line that says what went wrong.
 const FAILURES: &[&str] = words![
     "error" "fatal" "usage" "warning" "failed" "denied" "unable" "cannot" "could" "couldn" "found" "such" "exist" "unknown"
@@ -49,7 +53,10 @@ pub(super) fn of_known_command(
     let is_drawn = ["rand", "genkey", "get-key"].iter().any(|word| command.contains(word));
     let value = line_below(text, label.end, end)?;
     let has_prompt = PROMPTS.iter().any(|prompt| command.contains(prompt));
-    (has_prompt && is_password(text.get(value.clone())?, is_drawn)).then_some(value)
+    let rest = grammar::line_after(text, label.end, MAX_COMMAND_BYTES);
+    // `wg pubkey` prints what anybody may see.
+    let is_public = rest.trim_end().ends_with("pubkey");
+    (has_prompt && !is_public && is_password(text.get(value.clone())?, is_drawn)).then_some(value)
 }
 
 /// What a command prints of whose words one names a secret: `$ consul kv get app/db/password`.
@@ -72,7 +79,9 @@ pub(super) fn of_named_secret(text: &str, label: Range<usize>, end: usize) -> Op
     let prints = words.clone().any(|word| {
         PRINTING.contains(&word) || word.starts_with("-field=") || word.starts_with("--field=")
     }) || PRINTING.contains(&program);
-    let is_store = STORES.contains(&program) && prints;
+    let last = command.trim_end_matches(['"', '\'', ' ']).rsplit(['/', ' ', '=', '.']).next();
+    let names_other = last.is_some_and(|last| OTHER_FIELDS.contains(&last));
+    let is_store = STORES.contains(&program) && prints && !names_other;
     if !prints || OTHER_PROGRAMS.contains(&program) || !(is_store || words.any(names_secret)) {
         return None;
     }
@@ -132,7 +141,7 @@ fn is_password(line: &str, may_be_hexadecimal: bool) -> bool {
     !line.contains(ends)
         && !is_object
         && !is_hexadecimal
-        && !grammar::is_no_value(line)
+        && (is_drawn && is_padded(line) || !grammar::is_no_value(line))
         && (is_chosen || is_drawn)
 }
 
@@ -174,4 +183,12 @@ fn is_shown(line: &str) -> bool {
         && not_placeholder_password(line)
         && words().all(is_word)
         && (is_chosen_word(line) || is_chosen_phrase(line) || is_joined() || is_phrase())
+}
+
+/// True for base64 of 32 bytes and more, which may have slashes.
+fn is_padded(line: &str) -> bool {
+    line.len() >= 44
+        && line.len().is_multiple_of(4)
+        && line.ends_with('=')
+        && line.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b))
 }

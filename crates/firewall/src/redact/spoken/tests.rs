@@ -131,7 +131,12 @@ fn a_word_is_a_password_only_where_one_is_told() {
         ("Le mot de passe du wifi est tarte aux pommes.", "mot de passe", Some("tarte aux pommes")),
         // Nothing is told of an account or a network.
         ("wachtwoord zandkasteel", "wachtwoord", None),
-        ("Passwort: Haselnuss", "Passwort", None),
+        ("Auch ein Passwort: Haselnuss", "Passwort", None),
+        // A label and a word fill their line, or it is said whose password it is.
+        ("Passwort: Haselnuss", "Passwort", Some("Haselnuss")),
+        ("the password for the printer is kuckucksuhr", "password", Some("kuckucksuhr")),
+        ("the password for the printer is optional", "password", None),
+        ("the password for the printer is case-sensitive", "password", None),
         // The words are said of passwords, in any language.
         ("Parool on vale, kasutaja ladu", "Parool", None),
         ("user gast, password required", "password", None),

@@ -4,7 +4,7 @@
 use super::{
     CREDENTIAL_NAME_ENDINGS, not_a_path, not_a_plain_word, not_its_name, not_placeholder_password,
 };
-use crate::redact::secrets::{is_chosen_word, is_dated, is_word_of_remarks};
+use crate::redact::secrets::{is_chosen_word, is_dated, is_phrase_with_signs, is_word_of_remarks};
 
 /// The fewest characters.
 const MIN_LENGTH: usize = 6;
@@ -22,6 +22,7 @@ pub(crate) fn looks_like_password(text: &str) -> bool {
         && letters
         && strong
         && !text.ends_with(':')
+        && !core.ends_with("Array")
         && !text.starts_with(['-', '/', '\\', '@', '%', '#', '+', '&', '*', '?'])
         && !text.contains("://")
         && !is_measure(core)
@@ -93,6 +94,11 @@ pub(super) fn password_or_words(text: &str) -> bool {
 /// True for a password, for joined words, and for a word that nobody says of passwords.
 pub(super) fn password_or_word(text: &str) -> bool {
     password_or_words(text) || is_chosen_word(text)
+}
+
+/// True for such a value, and for words with blanks between, perhaps with a number.
+pub(super) fn password_or_phrase(text: &str) -> bool {
+    password_or_word(text) || is_phrase_with_signs(text)
 }
 
 /// What stands in the place of a password: one, a word, or a token with slashes in it.
@@ -208,7 +214,7 @@ pub(crate) fn is_of_two_names(text: &str) -> bool {
     // A shorter one of them is a name only if the first is capitalised: `Mar.alto_19`, `Kiebitz.ei4`.
     let are_long = first.len() >= 4 - usize::from(is_capital(first)) && letters.len() >= 3
         || is_capital(first) && first.len() >= 5 && letters.len() == 2;
-    let is_number = letters.is_empty() && matches!(last.len(), 2..=4);
+    let is_number = letters.is_empty() && matches!(last.len(), 1..=4);
     (are_long || is_number && is_capital(first) && first.len() >= 5)
         && letters.len() < last.len()
         && !name.contains('_')
@@ -336,10 +342,10 @@ mod tests {
             is_of_two_names,
             &[
                 "heather.Moor7", "anna.Kim12", "Kuckuck.uhr9", "Mar.alto_19", "Hrad.ba_15",
-                "Kiebitz.ei4", "Kiebitz.4471", "Kiebitz.44",
+                "Kiebitz.ei4", "Kiebitz.4471", "Kiebitz.44", "Kiebitz.4",
             ],
             &[
-                "kiebitz.4471", "Ab.4471", "Kiebitz.4", "hea.Moor7", "Hea.mo7", "heather.Mo7",
+                "kiebitz.4471", "Ab.4471", "Kiebitz.44718", "hea.Moor7", "Hea.mo7", "heather.Mo7",
                 "heather.Moor", "heather.moor7", "heather.Token2", "heather.Pwd1", "heather",
                 "Heather.a_moor7",
             ],

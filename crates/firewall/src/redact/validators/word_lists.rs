@@ -32,7 +32,9 @@ pub(super) const PLACEHOLDER_PHRASES: &[&str] = words![
     "enter-your" "enter_your" "example" "fixme" "insert-" "insert_" "my-secret-" "notreal"
     "not-a-real" "password-here" "placeholder" "redacted" "replace-" "replace_" "replaceme"
     "sample-" "sample_" "todo" "token-here" "xxxxxx" "your-" "your_" "yourapi" "yourkey"
-    "yoursecret" "yourtoken"
+    "yoursecret" "yourtoken" "wrong-secret" "wrong_secret" "wrongsecret" "wrong-pass" "wrong_pass" "wrongpass"
+    "wrong-token" "wrong_token" "wrong-key" "wrong_key" "invalid-token" "invalid_token" "badpassword" "bad-password"
+    "bad_password" "bad-secret" "bad_secret"
 ];
 
 /// File name extensions.
