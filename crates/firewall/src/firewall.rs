@@ -1,6 +1,5 @@
 //! The entry point of the crate: [`Firewall`] and its builder.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -152,12 +151,8 @@ impl Firewall {
 
     /// The redactor for a frame: it does not mask what the capability's contract discloses to the
     /// reader.
-    fn redactor_for(&self, spec: &FrameSpec<'_>) -> Cow<'_, Redactor> {
-        let disclosure = spec.disclosure();
-        if disclosure == *self.redactor.disclosure() {
-            return Cow::Borrowed(&self.redactor);
-        }
-        Cow::Owned(self.redactor.with_disclosure(disclosure))
+    fn redactor_for(&self, spec: &FrameSpec<'_>) -> Redactor {
+        self.redactor.with_disclosure(spec.disclosure()).with_memo()
     }
 
     /// Every rule's name, kind and examples.

@@ -1,5 +1,6 @@
 //! Patterns for words that address a model, each with examples that it must and must not match.
 
+pub(crate) mod conversation_request;
 pub(crate) mod tool_patterns;
 
 /// One form of prompt injection.

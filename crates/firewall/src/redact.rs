@@ -6,6 +6,7 @@ mod checksum;
 mod column_headings;
 mod covered_ranges;
 mod cut_reason;
+mod detection_memo;
 mod disclosure;
 mod engine;
 pub(crate) mod field_names;
@@ -40,13 +41,14 @@ mod token_run;
 mod validators;
 pub(crate) mod value;
 mod word_ending_trie;
-mod work_meter;
+pub(crate) mod work_meter;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
+use detection_memo::DetectionMemo;
 pub(crate) use engine::Detection;
 use engine::{
     ActiveRules, DetectionEngine, MASK_LOOKALIKE_RULE, PERSONAL_FIELD_RULE, SECRET_FIELD_RULE,
@@ -102,13 +104,20 @@ pub(crate) struct Redactor {
     engine: Option<Arc<DetectionEngine>>,
     masks: Option<RunMasks>,
     disclosure: Disclosure,
+    /// What is known of long texts, while a frame is built.
+    memo: Option<DetectionMemo>,
 }
 
 impl Redactor {
     /// A redactor with the built-in rules. That they compile is tested; if they did not, every text
     /// would be masked.
     pub(crate) fn builtin() -> Self {
-        Self { engine: BUILTIN_ENGINE.clone(), masks: None, disclosure: Disclosure::Nothing }
+        Self {
+            engine: BUILTIN_ENGINE.clone(),
+            masks: None,
+            disclosure: Disclosure::Nothing,
+            memo: None,
+        }
     }
 
     /// The built-in rules and those of an operator's files, limited to these kinds unless none is
@@ -121,6 +130,11 @@ impl Redactor {
     /// This redactor without the rules whose values the reader may see.
     pub(crate) fn with_disclosure(&self, disclosure: Disclosure) -> Self {
         Self { disclosure, ..self.clone() }
+    }
+
+    /// This redactor, which scans each long text once, while a frame is built.
+    pub(crate) fn with_memo(&self) -> Self {
+        Self { memo: Some(DetectionMemo::default()), ..self.clone() }
     }
 
     /// How much personal data the reader may see.
@@ -199,7 +213,10 @@ impl Redactor {
         };
         // Detections are collected first and written at the end, because most texts have nothing to
         // mask and are then not copied.
-        let mut found = detect_with(rules, text);
+        let mut found = match &self.memo {
+            Some(memo) => memo.get_or_detect(text, || detect_with(rules, text)),
+            None => detect_with(rules, text),
+        };
         if !fields.is_empty() {
             found = json_text::merge_field_detections(text, found, fields);
         }

@@ -14,7 +14,8 @@ use weaver_text::reveal::{self, Layers, View};
 use weaver_text::{escape, hidden};
 
 use crate::content::{INJECTION_DETECTOR, InjectionDetector, text_as_read};
-use crate::injection::tool_patterns::TOOL_PATTERNS;
+use crate::injection::conversation_request::asks_for_conversation;
+use crate::injection::tool_patterns::{ASKS_FOR_SECRETS, TOOL_PATTERNS};
 
 /// How deep a schema is scanned; deeper nesting is itself a suspicion.
 const MAX_SCHEMA_DEPTH: usize = 64;
@@ -102,8 +103,12 @@ fn scan_text(location: &str, text: &str, found: &mut BTreeSet<Suspicion>) {
         add("unscanned");
         return;
     };
+    let is_name = !text.contains(char::is_whitespace);
     let mut scan = |text: &str| {
         let text = collapse_whitespace(&text_as_read(text));
+        if asks_for_conversation(&text.to_lowercase(), is_name) {
+            add(ASKS_FOR_SECRETS);
+        }
         of_text.for_each_finding(&text, &mut add);
         of_tools.for_each_finding(&text, &mut add);
     };

@@ -19,11 +19,13 @@
 //! let bitmaps = ByteClassBitmaps::from_bytes(b"a1 long 22", &classes);
 //! assert_eq!(bitmaps.positions(DIGIT).collect::<Vec<_>>(), [1, 8, 9]);
 //! assert_eq!(bitmaps.runs(LETTER, 3, 0..10).collect::<Vec<_>>(), [3..7]);
-//! let turns = bitmaps.positions_where(0, |near| near.class_bits(LETTER) & near.class_bits(DIGIT) >> 1);
+//! let turns = bitmaps.positions_where(0..10, |near| near.class_bits(LETTER) & near.class_bits(DIGIT) >> 1);
 //! assert_eq!(turns.collect::<Vec<_>>(), [0]);
 //! ```
 
 use std::ops::Range;
+
+use crate::work;
 
 /// The maximum number of classes: the bits of a byte.
 pub const CLASSES: usize = 8;
@@ -121,21 +123,26 @@ impl ByteClassBitmaps {
             .flat_map(move |(block, words)| bit_positions(block, word(words)))
     }
 
-    /// The positions from `from` on where `pick` sets a bit. It gets the bits of 128 bytes; only
-    /// the first 64 bits of its result count.
+    /// The positions within a range where `pick` sets a bit. It gets the bits of 128 bytes; only
+    /// the first 64 bits of its result count. Reads only the blocks of the range and the one after
+    /// it, so that a text cut into many ranges is read once.
     pub fn positions_where(
         &self,
-        from: usize,
+        within: Range<usize>,
         pick: impl Fn(BlockPair<'_>) -> u128,
     ) -> impl Iterator<Item = usize> {
-        let blocks = self.blocks.iter().enumerate().skip(from / BLOCK);
-        let places = blocks.flat_map(move |(block, here)| {
+        let end = within.end.div_ceil(BLOCK).min(self.blocks.len());
+        let first = (within.start / BLOCK).min(end);
+        let blocks = self.blocks.get(first..end).unwrap_or_default().iter().enumerate();
+        let places = blocks.flat_map(move |(index, here)| {
+            let block = first + index;
             let next = self.blocks.get(block + 1).unwrap_or(&NONE);
+            work::add_steps(BLOCK);
             // The low half is what is decided.
             let word = pick(BlockPair { here, next }) as u64;
             bit_positions(block, word)
         });
-        places.skip_while(move |at| *at < from)
+        places.skip_while(move |at| *at < within.start).take_while(move |at| *at < within.end)
     }
 
     /// The maximal runs of bytes of a class within a range that have at least `least` bytes, in
@@ -148,17 +155,17 @@ impl ByteClassBitmaps {
     ) -> impl Iterator<Item = Range<usize>> {
         let length = least as usize;
         // A run may have begun before the range.
-        let mut after = self.run_end(class, within.start);
+        let mut after = self.run_end_within(class, within.clone());
         let first = within.start..after.min(within.end);
-        let starts = self.positions_where(after, move |near| {
+        let starts = self.positions_where(after..within.end, move |near| {
             let runs = near.run_starts(class, least);
             runs & !(runs << 1)
         });
-        let rest = starts.take_while(move |start| *start < within.end).filter_map(move |start| {
+        let rest = starts.filter_map(move |start| {
             if start < after {
                 return None;
             }
-            after = self.run_end(class, start);
+            after = self.run_end_within(class, start..within.end);
             Some(start..after.min(within.end))
         });
         std::iter::once(first).chain(rest).filter(move |run| run.len() >= length)
@@ -168,15 +175,23 @@ impl ByteClassBitmaps {
     #[inline]
     #[must_use]
     pub fn run_end(&self, class: usize, start: usize) -> usize {
-        let mut at = start;
-        loop {
+        self.run_end_within(class, start..usize::MAX)
+    }
+
+    /// Like [`Self::run_end`], but reads no further than the block in which the range ends.
+    #[inline]
+    fn run_end_within(&self, class: usize, range: Range<usize>) -> usize {
+        let mut at = range.start;
+        while at < range.end {
+            work::add_steps(1);
             let room = BLOCK - at % BLOCK;
             let len = self.bits_from(class, at).trailing_ones() as usize;
             at += len.min(room);
             if len < room {
-                return at;
+                break;
             }
         }
+        at
     }
 
     /// Whether the range contains a byte of the class. Linear in its length.

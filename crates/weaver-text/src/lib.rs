@@ -47,6 +47,7 @@ pub mod stop;
 pub mod suggest;
 pub mod token;
 pub mod values;
+mod work;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

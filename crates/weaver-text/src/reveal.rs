@@ -39,7 +39,6 @@ mod plain_text_layers;
 mod scan;
 mod view;
 mod web;
-mod work;
 
 pub use self::layer::{Layer, Layers};
 pub use self::view::View;
@@ -70,6 +69,10 @@ pub struct ClassifiedText<'a> {
     pub bitmaps: &'a ByteClassBitmaps,
     /// Sorted, disjoint ranges in which runs of base64 and hexadecimal digits are not decoded.
     pub skipped_ranges: &'a [Range<usize>],
+    /// Whether the text is cut out of a longer one within a run of base64 or hexadecimal digits, and
+    /// begins anywhere in it. The run is then decoded from any digit of a group on, and from the
+    /// first whole character.
+    pub begins_in_run: bool,
 }
 
 /// The classes of a byte for [`ClassifiedText::bitmaps`]: the three upper bits. The lower ones are
@@ -90,7 +93,7 @@ static TABLE: LazyLock<ClassTable> = LazyLock::new(|| byte_classes::class_table(
 pub fn views(text: &str, layers: Layers, out: &mut Vec<View>) -> bool {
     let bitmaps = ByteClassBitmaps::from_bytes(text.as_bytes(), &TABLE);
     views_of_classified(
-        ClassifiedText { text, bitmaps: &bitmaps, skipped_ranges: &[] },
+        ClassifiedText { text, bitmaps: &bitmaps, skipped_ranges: &[], begins_in_run: false },
         layers,
         out,
     )
@@ -116,9 +119,13 @@ pub fn views_of_classified(
             let guessed = view.layers.overlaps(HEURISTIC_LAYERS);
             let layers = if guessed { layers.intersection(Layers::ENCODED) } else { layers };
             let bitmaps = ByteClassBitmaps::from_bytes(view.text.as_bytes(), &TABLE);
-            let source =
-                ClassifiedText { text: &view.text, bitmaps: &bitmaps, skipped_ranges: &[] };
-            complete &= decode_once(source, layers, Some(view), &mut room, &mut deeper);
+            let inner = ClassifiedText {
+                text: &view.text,
+                bitmaps: &bitmaps,
+                skipped_ranges: &[],
+                begins_in_run: source.begins_in_run && view.span().start == 0,
+            };
+            complete &= decode_once(inner, layers, Some(view), &mut room, &mut deeper);
         }
         if deeper.is_empty() {
             break;

@@ -1,4 +1,5 @@
-//! Mode `auto`: the whole result with values masked if it fits, otherwise its most useful part.
+//! Mode `auto`: the whole result with values masked if it fits, otherwise its most useful part. A
+//! text of more than twice the budget is not masked to find out whether it fits then.
 //!
 //! A result within the budget keeps its blocks, their order and its structured value; nothing is
 //! added. Of a larger one, each text block gets a share of the budget: small blocks are shown
@@ -78,7 +79,7 @@ fn whole_content(
 ) -> Option<(Vec<Value>, Option<Value>)> {
     let (blocks, structured) = blocks::of_result(raw);
     let bytes: usize = blocks.iter().map(blocks::text_bytes).sum();
-    if bytes > limits.max_text_bytes() {
+    if bytes > limits.max_text_bytes() || has_text_of_twice_the_budget(&blocks, limits) {
         return None;
     }
     let is_repeated =
@@ -101,6 +102,14 @@ fn whole_content(
     let unrepeated = structured.as_ref().filter(|_| !repeated);
     let fits = unrepeated.is_none_or(|value| budget.add(Cow::Owned(value.to_string())));
     fits.then_some((shown, structured))
+}
+
+/// True if a text does not fit even if masks halve it. It is not scanned to find out.
+fn has_text_of_twice_the_budget(blocks: &[Value], limits: &EffectiveLimits) -> bool {
+    let RenderBudget { tokens, chars } = RenderBudget::from_limits(limits);
+    let twice = RenderBudget { tokens: tokens.saturating_mul(2), chars: chars.saturating_mul(2) };
+    let mut texts = blocks.iter().filter_map(|block| block.get("text")?.as_str());
+    texts.any(|text| !twice.fits_text(text, limits))
 }
 
 /// True for JSON without blocks that cannot fit into any frame. It is measured without being

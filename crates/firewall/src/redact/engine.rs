@@ -92,12 +92,8 @@ pub(crate) struct ActiveRules<'e> {
     pub(crate) lookalikes: Lookalikes,
 }
 
-/// Pseudo-rules for text that is masked unread: overlong runs, and text with more encodings than
-/// can be decoded.
-const PSEUDO_RULES: [ScanRule; 2] = [
-    ScanRule { id: "unread", kind: "unread", masks: &[], keeps: &[] },
-    ScanRule { id: "long-run", kind: "long_run", masks: &[], keeps: &[] },
-];
+/// The pseudo-rule for text that is masked unread, because it has more encodings than can be decoded.
+const UNREAD: ScanRule = ScanRule { id: "unread", kind: "unread", masks: &[], keeps: &[] };
 
 impl DetectionEngine {
     /// Compiles rules. Only values of these kinds are detected, unless none is named.
@@ -124,7 +120,7 @@ impl DetectionEngine {
             numbered.push((identities.len(), *scanner));
             identities.extend(scanner.rules.iter().map(scan_rule_identity));
         }
-        identities.extend(PSEUDO_RULES.iter().map(scan_rule_identity));
+        identities.push(scan_rule_identity(&UNREAD));
         if let Some(unknown) = kinds.iter().find(|k| !identities.iter().any(|n| *n.kind == ***k)) {
             let hint = nearest(unknown, identities.iter().map(|n| &*n.kind))
                 .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
@@ -158,14 +154,9 @@ impl DetectionEngine {
         self.with_disclosure(&Disclosure::Nothing)
     }
 
-    /// The number of the pseudo-rule for overlong runs.
-    pub(crate) fn long_run_rule(&self) -> usize {
-        self.identities.len().saturating_sub(1)
-    }
-
     /// The number of the pseudo-rule for text that hides more than can be decoded.
     pub(crate) fn unread_rule(&self) -> usize {
-        self.identities.len().saturating_sub(2)
+        self.identities.len().saturating_sub(1)
     }
 
     /// True if the rule finds PEM blocks.

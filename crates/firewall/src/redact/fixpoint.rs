@@ -17,7 +17,7 @@ use super::engine::{
     ActiveRules, AnchorHit, CONTEXT_BYTES, Detection, MASK_LOOKALIKE_RULE, merge_detections,
 };
 use super::mask_collapsed_text::{MaskCollapsedText, existing_masks};
-use super::scan_window::ScanWindow;
+use super::scan_window::{ScanWindow, TextStart};
 use super::{Lookalikes, MASK};
 
 /// The most rounds.
@@ -52,6 +52,16 @@ pub(crate) fn find_values(
     text: &str,
     masked: &[Range<usize>],
 ) -> Vec<Detection> {
+    find_values_from(rules, text, TextStart::Anywhere, masked)
+}
+
+/// Like [`find_values`], for a part of a longer text that may begin within a token run.
+pub(crate) fn find_values_from(
+    rules: ActiveRules<'_>,
+    text: &str,
+    start: TextStart,
+    masked: &[Range<usize>],
+) -> Vec<Detection> {
     let mut barriers = existing_masks(text, |kind| rules.engine.is_known_kind(kind));
     let mut lookalikes = match rules.lookalikes {
         Lookalikes::All | Lookalikes::AllButPlain => barriers.clone(),
@@ -66,7 +76,7 @@ pub(crate) fn find_values(
     }
     let view = MaskCollapsedText::new(text, &barriers);
     let mut anchors = Vec::new();
-    let mut all = merge_detections(scan_whole(rules, &view, &mut anchors));
+    let mut all = merge_detections(scan_whole(rules, &view, start, &mut anchors));
     let mut new_masks: Vec<Range<usize>> = all.iter().map(|f| f.range.clone()).collect();
     if !new_masks.is_empty() {
         anchors.sort_unstable();
@@ -102,10 +112,12 @@ pub(crate) fn find_values(
 fn scan_whole(
     rules: ActiveRules<'_>,
     collapsed: &MaskCollapsedText<'_>,
+    start: TextStart,
     anchors: &mut Vec<AnchorHit>,
 ) -> Vec<Detection> {
     let text = collapsed.text();
     let mut window = ScanWindow::new(text);
+    window.start = start;
     let mut found = Vec::new();
     rules.find_all(&mut window, &mut found, |anchor| {
         anchors.push(AnchorHit {

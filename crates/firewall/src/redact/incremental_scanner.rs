@@ -10,8 +10,9 @@
 
 use std::ops::Range;
 
-use super::engine::{ActiveRules, CONTEXT_BYTES, Detection, merge_detections};
+use super::engine::{ActiveRules, CONTEXT_BYTES, Detection};
 use super::json_text::{self, JsonStart};
+use super::scan_window::TextStart;
 use super::{fixpoint, open_tail, pem, token_run};
 
 /// The bytes that one step decides.
@@ -24,8 +25,9 @@ const CLEAR_LOOKAHEAD_BYTES: usize = CONTEXT_BYTES + CONTEXT_BYTES / 2;
 const LOOKBEHIND_BYTES: usize = CONTEXT_BYTES;
 /// The most text that is held back, in bytes.
 pub(crate) const WINDOW_BYTES: usize = STEP_BYTES + LOOKAHEAD_BYTES;
-/// A token run is shown up to this length; the rest of it is masked.
-const MAX_VISIBLE_RUN: usize = 16 * 1_024;
+/// How close to the end of a region a value in encoded text may end that goes on beyond it: the last
+/// digits may be no whole group of their encoding.
+const CUT_GROUP_BYTES: usize = 16;
 
 /// Receives the output of a scanner.
 pub(crate) trait RedactionSink {
@@ -184,7 +186,7 @@ impl IncrementalScanner {
             self.recent_masks.push(self.decided_to..origin + at);
         }
         if at < owned {
-            let mut found = self.detect(rules, region, origin, at);
+            let mut found = self.detect(rules, region, origin);
             match extent {
                 StepExtent::Window
                     if found.iter().all(|f| f.range.end + CLEAR_LOOKAHEAD_BYTES < owned) =>
@@ -253,29 +255,17 @@ impl IncrementalScanner {
         end.min(part.end)
     }
 
-    /// Detects the values of the region, including the excess of a long run.
-    fn detect(
-        &self,
-        rules: ActiveRules<'_>,
-        region: &str,
-        origin: usize,
-        at: usize,
-    ) -> Vec<Detection> {
+    /// Detects the values of the region.
+    fn detect(&self, rules: ActiveRules<'_>, region: &str, origin: usize) -> Vec<Detection> {
         let masked: Vec<Range<usize>> = self
             .recent_masks
             .iter()
             .map(|m| m.start.saturating_sub(origin)..m.end.saturating_sub(origin))
             .filter(|m| !m.is_empty())
             .collect();
-        let mut found = fixpoint::find_values(rules, region, &masked);
-        let run = if at + origin == self.decided_to { self.run_len } else { 0 };
-        let end = token_run::run_end(region, at);
-        if run + (end - at) > MAX_VISIBLE_RUN {
-            let start = at + MAX_VISIBLE_RUN.saturating_sub(run);
-            found.push(Detection { range: start..end, rule: rules.engine.long_run_rule() });
-            found = merge_detections(found);
-        }
-        found
+        let begins_in_run = self.run_len > self.decided_to - origin;
+        let start = if begins_in_run { TextStart::InRun } else { TextStart::Anywhere };
+        fixpoint::find_values_from(rules, region, start, &masked)
     }
 
     /// Where the mask of a value ends. A value that reaches the end of the region may continue.
@@ -287,7 +277,7 @@ impl IncrementalScanner {
         owned: usize,
         extent: StepExtent,
     ) -> usize {
-        if extent == StepExtent::Rest || found.range.end < region.len() {
+        if extent == StepExtent::Rest || !goes_on(found, region) {
             return found.range.end;
         }
         let start = found.range.start.min(owned);
@@ -308,6 +298,16 @@ impl IncrementalScanner {
         let needed = self.needed_from();
         self.recent_masks.retain(|m| m.end > needed);
     }
+}
+
+/// True if a value may continue beyond the region. A rule that extends its value to the end of a
+/// token run sees that end; behind an encoding the last digits may be missing.
+fn goes_on(found: &Detection, region: &str) -> bool {
+    let Some(rest) = region.get(found.range.end..) else { return true };
+    rest.is_empty()
+        || found.range.len() > CONTEXT_BYTES
+            && rest.len() < CUT_GROUP_BYTES
+            && token_run::trailing_run_len(rest) == rest.len()
 }
 
 #[cfg(test)]

@@ -38,6 +38,15 @@ fn class(byte: u8) -> u8 {
 /// The classes of every byte value.
 static TABLE: LazyLock<ClassTable> = LazyLock::new(|| byte_classes::class_table(class));
 
+/// Where a text begins that is scanned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TextStart {
+    /// At its own beginning, or where its place in a token run does not matter.
+    Anywhere,
+    /// Within a token run of a longer text, so that the first digits of an encoding are missing.
+    InRun,
+}
+
 /// A text to be scanned.
 #[derive(Debug)]
 pub(crate) struct ScanWindow<'t> {
@@ -45,12 +54,15 @@ pub(crate) struct ScanWindow<'t> {
     byte_classes: ByteClassBitmaps,
     /// Ranges that are masked anyway and need no scan.
     pub(crate) covered: CoveredRanges,
+    /// Where the text begins.
+    pub(crate) start: TextStart,
 }
 
 impl<'t> ScanWindow<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
         let covered = CoveredRanges::default();
-        Self { text, byte_classes: ByteClassBitmaps::from_bytes(text.as_bytes(), &TABLE), covered }
+        let byte_classes = ByteClassBitmaps::from_bytes(text.as_bytes(), &TABLE);
+        Self { text, byte_classes, covered, start: TextStart::Anywhere }
     }
 
     pub(crate) fn bytes(&self) -> &'t [u8] {
@@ -63,6 +75,7 @@ impl<'t> ScanWindow<'t> {
             text: self.text,
             bitmaps: &self.byte_classes,
             skipped_ranges: self.covered.ranges(),
+            begins_in_run: self.start == TextStart::InRun,
         }
     }
 
@@ -87,6 +100,7 @@ impl<'t> ScanWindow<'t> {
 
     /// Where runs of at least `min_len` dashes begin; `min_len` is at most 64.
     pub(crate) fn dash_runs(&self, min_len: u32) -> impl Iterator<Item = usize> {
-        self.byte_classes.positions_where(0, move |near| near.run_starts(DASH, min_len))
+        let all = 0..self.text.len();
+        self.byte_classes.positions_where(all, move |near| near.run_starts(DASH, min_len))
     }
 }

@@ -1,6 +1,6 @@
 //! Terminal escape sequences.
 
-use super::work;
+use crate::work;
 
 /// The end of the sequence that starts at `at` with ESC, or with the C1 form of `ESC [`. An
 /// unterminated sequence is its introducer alone. Reads no further than the next ESC.

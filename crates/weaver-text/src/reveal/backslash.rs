@@ -4,7 +4,7 @@
 //! therefore counts as one, whatever its length.
 
 use super::web::number;
-use super::work;
+use crate::work;
 
 /// Maximum number of digits in `\u{…}`.
 const MAX_BRACED_DIGITS: usize = 8;

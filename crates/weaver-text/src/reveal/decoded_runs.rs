@@ -32,17 +32,20 @@ pub(super) fn decode(source: &DigitRun<'_>, edits: &mut Edits) -> Option<usize> 
     if !is_convincing(&text) {
         return None;
     }
-    let (group, digits) = match source.encoding {
-        Encoding::Hex => (1, 2),
-        Encoding::Base64 => (3, 4),
+    let digits = match source.encoding {
+        Encoding::Hex => 2,
+        Encoding::Base64 => 4,
     };
-    let start = source.position(0);
-    let (mut at, mut end) = (0, start);
+    let start = source.input_range(0..1).start;
+    let (mut at, mut end, mut group) = (0, start, 0);
     while at < text.len() {
         let (to, input, digits) = match index {
             Some(_) => (at + 1, source.input_range(2 * at..2 * at + 2), 1),
             None => {
-                let to = (at + group).min(text.len());
+                let to = at + source.bytes_to_group_end(at);
+                // The last group may be short; the first is if bytes were left out.
+                group = if at == 0 { to } else { group.max(to - at) };
+                let to = to.min(text.len());
                 (to, source.input_range(at..to), digits)
             }
         };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::decoded_runs::{MIN_TEXT, may_start_text};
-use super::work;
+use crate::work;
 
 /// The value of each base64 digit of both alphabets; 64 for any other byte.
 const SEXTETS: [u8; 256] = {
@@ -51,6 +51,8 @@ pub(super) struct DigitRun<'a> {
     line_len: usize,
     /// Bytes in each line break; 0 if there is none.
     line_break_len: usize,
+    /// Decoded bytes that are left out at the beginning.
+    skipped_bytes: usize,
 }
 
 impl<'a> DigitRun<'a> {
@@ -62,7 +64,21 @@ impl<'a> DigitRun<'a> {
         };
         let line_len =
             if line_break_len == 0 { usize::MAX } else { end.saturating_sub(start).max(1) };
-        Self { bytes, start, encoding, line_len, line_break_len }
+        Self { bytes, start, encoding, line_len, line_break_len, skipped_bytes: 0 }
+    }
+
+    /// The same run without its first decoded bytes.
+    pub(super) fn skipping(self, bytes: usize) -> Self {
+        Self { skipped_bytes: bytes, ..self }
+    }
+
+    /// How many decoded bytes end the group of digits in which the byte with this index lies.
+    pub(super) fn bytes_to_group_end(&self, at: usize) -> usize {
+        let group = match self.encoding {
+            Encoding::Hex => 1,
+            Encoding::Base64 => 3,
+        };
+        group - (at + self.skipped_bytes) % group
     }
 
     /// The position of the digit with this index.
@@ -94,7 +110,10 @@ impl<'a> DigitRun<'a> {
     /// The first decoded bytes, or `None` if text cannot start with them.
     pub(super) fn head(&self) -> Option<[u8; MIN_TEXT]> {
         let mut head = [0; MIN_TEXT];
-        let quick = self.bytes.get(self.start..self.start + 3).filter(|_| self.line_break_len == 0);
+        let quick = self
+            .bytes
+            .get(self.start..self.start + 3)
+            .filter(|_| self.line_break_len + self.skipped_bytes == 0);
         if let (Some([a, b, c]), Encoding::Base64) = (quick, self.encoding) {
             work::add_steps(3);
             let (a, b, c) = (sextet(*a)?, sextet(*b)?, sextet(*c)?);
@@ -112,6 +131,7 @@ impl<'a> DigitRun<'a> {
 
     /// The decoded byte with this index.
     pub(super) fn byte(&self, at: usize) -> Option<u8> {
+        let at = at + self.skipped_bytes;
         let (first, high, low) = match (self.encoding, at % 3) {
             (Encoding::Hex, _) => (2 * at, 4, 0),
             (Encoding::Base64, 0) => (at / 3 * 4, 2, 4),
@@ -124,6 +144,7 @@ impl<'a> DigitRun<'a> {
 
     /// The input that encodes these decoded bytes, extended to whole groups of digits.
     pub(super) fn input_range(&self, bytes: Range<usize>) -> Range<usize> {
+        let bytes = bytes.start + self.skipped_bytes..bytes.end + self.skipped_bytes;
         let last = bytes.end.saturating_sub(1);
         let (first, mut last) = match self.encoding {
             Encoding::Hex => (2 * bytes.start, 2 * last + 1),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::layer::{Layer, Layers};
 use super::map::{OffsetMap, Piece, Shape, to_u32, to_usize};
 use super::view::View;
-use super::work;
+use crate::work;
 
 /// Minimum bytes of context around a replacement in a view.
 const CONTEXT: usize = 64;

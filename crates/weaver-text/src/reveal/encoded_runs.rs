@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use super::ClassifiedText;
 use super::decoded_runs::decode;
 use super::digit_run::{DigitRun, Encoding, sextet};
 use super::edit::Edits;
 use super::layer::{Layer, Layers};
 use super::pairs;
-use super::{ClassifiedText, work};
 use crate::byte_classes::ByteClassBitmaps;
+use crate::work;
 
 /// Minimum number of digits, without padding, in a run that is decoded.
 const MIN_DIGITS: usize = 11;
@@ -16,6 +17,9 @@ const MIN_RUN: u32 = MIN_DIGITS as u32;
 
 /// Minimum distance between two positions in a run at which decoding is tried.
 const STRIDE: usize = 4;
+
+/// The most bytes of a UTF-8 character after its first.
+const MAX_CONTINUATION_BYTES: usize = 3;
 
 /// The byte classes of digits and separators.
 const SEXTET: usize = 5;
@@ -37,13 +41,14 @@ pub(super) struct EncodedRunDecoder<'a> {
     bitmaps: &'a ByteClassBitmaps,
     skipped: &'a [Range<usize>],
     layers: Layers,
+    begins_in_run: bool,
 }
 
 impl<'a> EncodedRunDecoder<'a> {
     /// A decoder of only these `layers` for a text.
     pub(super) fn new(source: ClassifiedText<'a>, layers: Layers) -> Self {
-        let ClassifiedText { text, bitmaps, skipped_ranges: skipped } = source;
-        Self { bytes: text.as_bytes(), bitmaps, skipped, layers }
+        let ClassifiedText { text, bitmaps, skipped_ranges: skipped, begins_in_run } = source;
+        Self { bytes: text.as_bytes(), bitmaps, skipped, layers, begins_in_run }
     }
 
     fn is_skipped(&self, run: &Range<usize>) -> bool {
@@ -76,7 +81,11 @@ impl<'a> EncodedRunDecoder<'a> {
             work::add_steps(found.len());
             // Skip lines that belong to the previous run.
             if found.end > after && !self.is_skipped(&found) {
-                after = decode_run(bytes, found.start.max(after)..found.end, self.layers, edits);
+                let mut run = found.start.max(after)..found.end;
+                if self.begins_in_run && run.start == 0 {
+                    run.start = decode_cut_run(bytes, run.end, self.layers, edits).unwrap_or(0);
+                }
+                after = decode_run(bytes, run, self.layers, edits);
             }
         }
     }
@@ -105,6 +114,21 @@ fn decode_run(bytes: &[u8], run: Range<usize>, layers: Layers, edits: &mut Edits
         }
     }
     at.max(run.end)
+}
+
+/// Decodes a run that begins before the text. Its first digit may be any of a group, and its first
+/// byte any of a character.
+fn decode_cut_run(bytes: &[u8], end: usize, layers: Layers, edits: &mut Edits) -> Option<usize> {
+    let encodings = [(Layer::Hex, Encoding::Hex, 2), (Layer::Base64, Encoding::Base64, 4)];
+    encodings.into_iter().filter(|(layer, ..)| layers.contains(*layer)).find_map(
+        |(_, encoding, digits)| {
+            (0..=MAX_CONTINUATION_BYTES)
+                .flat_map(|skipped| (0..digits).map(move |shift| (skipped, shift)))
+                .find_map(|(skipped, shift)| {
+                    decode(&DigitRun::new(bytes, shift, end, encoding).skipping(skipped), edits)
+                })
+        },
+    )
 }
 
 /// Tries the encodings for the digits from `at` on. Returns the end of the first that gives text.

@@ -8,8 +8,8 @@ use super::encoded_runs::{HEX, SEPARATOR};
 use super::layer::Layer;
 use super::map::Shape;
 use super::web::number;
-use super::work;
 use crate::byte_classes::ByteClassBitmaps;
+use crate::work;
 
 /// A run of pairs that encodes text.
 pub(super) struct PairRun {
@@ -54,13 +54,13 @@ pub(super) fn next_run(
 ) -> Option<PairRun> {
     let bytes = bytes.get(..range.end)?;
     // Two digits and a separator, with the same again 3 to 8 bytes later.
-    let starts = bitmaps.positions_where(range.start, |near| {
+    let starts = bitmaps.positions_where(range.clone(), |near| {
         let digits = near.class_bits(HEX);
         let pairs = digits & digits >> 1 & near.class_bits(SEPARATOR) >> 2;
         pairs & (3..=8).fold(0, |any, step| any | pairs >> step)
     });
     let mut floor = range.start;
-    for at in starts.take_while(|at| *at < range.end) {
+    for at in starts {
         if at >= floor && has_two_more_pairs(bytes, at) {
             match read_run(bytes, at, floor) {
                 Ok(found) => return Some(found),

@@ -3,7 +3,7 @@
 use super::edit::Edits;
 use super::layer::Layer;
 use super::map::Shape;
-use super::work;
+use crate::work;
 
 /// Minimum number of characters separated by blanks that are joined to a word.
 const MIN_SPACED_CHARS: usize = 8;

@@ -1,5 +1,6 @@
 //! Finds and decodes the encodings in a text.
 
+use super::ClassifiedText;
 use super::ansi;
 use super::backslash::{self, EscapeMatch};
 use super::edit::Edits;
@@ -7,7 +8,7 @@ use super::encoded_runs::EncodedRunDecoder;
 use super::glyph::{TagHandling, replace_glyph};
 use super::layer::{Layer, Layers};
 use super::web::{self, CharReference};
-use super::{ClassifiedText, work};
+use crate::work;
 
 /// Bytes tested at a time.
 const BLOCK: usize = 32;

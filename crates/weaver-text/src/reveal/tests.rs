@@ -1,4 +1,5 @@
 use super::*;
+use crate::work;
 
 const EMAIL: &str = "jane.roe@corp.example.com";
 const CARD: &str = "4012888888881881";
@@ -258,5 +259,31 @@ fn work_grows_with_the_text_and_no_faster() {
         };
         let (small, large) = (per_byte(500), per_byte(4000));
         assert!(large <= 2 * small + 20 && large <= 150, "{unit:?}: {small} then {large}");
+    }
+}
+
+/// Lines in which something may be an encoding, in or behind runs of letters.
+const CUT_LINES: [&str; 8] = [
+    "Zeile 1 äöü\\n",
+    "a line of words, \u{e9}t\u{e9}\n",
+    "words and 100% of others ",
+    "several words & as many ",
+    "6a-61-6e-65-2e-72-6f-65-zz-zz-zz-",
+    "0123456789abcdef0123456789abcdefé",
+    "caf\u{e9} cr\u{e8}me de la vie quotidienne",
+    "eine Zeile mit \\u00e4 und \\u00f6\\n",
+];
+
+#[test]
+fn what_may_be_an_encoding_does_not_make_the_rest_be_read_again() {
+    for unit in CUT_LINES {
+        let per_byte = |len: usize| {
+            let text = unit.repeat(len / unit.len() + 1);
+            work::steps();
+            views(&text, Layers::ENCODED, &mut Vec::new());
+            work::steps() / text.len()
+        };
+        let (small, large) = (per_byte(1_000), per_byte(64_000));
+        assert!(large <= small + 5 && large <= 80, "{unit:?}: {small} then {large}");
     }
 }

@@ -45,9 +45,16 @@ pub(super) fn shortened(
         return None;
     }
     let budget = RenderBudget::from_limits(limits);
+    let mut tried = None;
     STRUCTURED_LIST_LIMITS.into_iter().find_map(|items| {
         let items = items.min(limits.rows);
-        let value = masker.structured(&pruned_json::with_lists_truncated(value, items), &[], &[]);
+        let shorter = pruned_json::with_lists_truncated(value, items);
+        // What has no longer list than before does not fit either.
+        if tried.as_ref() == Some(&shorter) {
+            return None;
+        }
+        let value = masker.structured(&shorter, &[], &[]);
+        tried = Some(shorter);
         budget.fits_text(&value.to_string(), limits).then_some(value)
     })
 }

@@ -1,11 +1,12 @@
 use serde_json::json;
 use weaver_types::{
     AllowedAgents, CallId, CapabilityDraft, CapabilityId, Constraints, Effects, JsonRows, Label,
-    ResponseMode, Timestamp,
+    ResponseMode, StructuredContent, Timestamp,
 };
 
 use super::*;
 use crate::content::Rows;
+use crate::redact::work_meter;
 use crate::spec::FrameBudget;
 
 /// What `look` makes of limits with this number of tokens and rows.
@@ -14,6 +15,11 @@ pub(super) fn with_limits<T>(
     rows: Option<u32>,
     look: impl FnOnce(&EffectiveLimits) -> T,
 ) -> T {
+    with_spec(tokens, rows, |spec| look(&EffectiveLimits::from_spec(spec)))
+}
+
+/// What `look` makes of the spec of such limits.
+fn with_spec<T>(tokens: u32, rows: Option<u32>, look: impl FnOnce(&FrameSpec<'_>) -> T) -> T {
     let call = CallId::parse("call_1").unwrap();
     let id = CapabilityId::parse("crm.list").unwrap();
     let draft = CapabilityDraft {
@@ -35,7 +41,40 @@ pub(super) fn with_limits<T>(
         strict: false,
         goal: None,
     };
-    look(&EffectiveLimits::from_spec(&spec))
+    look(&spec)
+}
+
+/// How many bytes are scanned for the first frame of a result.
+fn scanned(raw: &RawResult) -> usize {
+    let firewall = crate::Firewall::new();
+    with_spec(8_000, None, |spec| work_meter::measure(|| drop(firewall.frame(raw, spec))))
+}
+
+/// An overview is tried in several sizes, and JSON may be in the text and beside it: each text is
+/// scanned once all the same.
+#[test]
+fn a_text_in_json_is_scanned_as_often_as_the_text_alone() {
+    for line in [
+        "Line 1 abc def\n",
+        "Zeile 1 \u{e4}\u{f6}\u{fc}\n",
+        "    let x = foo(bar, 1);\n",
+        "word and ",
+    ] {
+        let text = line.repeat(80_000 / line.len());
+        let value = json!({ "content": text });
+        let block = json!({ "type": "text", "text": value.to_string() });
+        let wrapped = RawResult::json(value.clone());
+        let with_structured = RawResult {
+            blocks: Some(ContentBlocks { blocks: vec![block], structured: Some(value.clone()) }),
+            structured: StructuredContent::Content,
+            ..wrapped.clone()
+        };
+        let plain = scanned(&RawResult::text(text));
+        for raw in [wrapped, with_structured] {
+            let work = scanned(&raw);
+            assert!(work <= 2 * plain, "{line:?}: {plain}, in JSON {work}");
+        }
+    }
 }
 
 fn space(tokens: usize, chars: usize) -> RenderBudget {

@@ -112,7 +112,7 @@ fn values_by_whole_scans(rules: ActiveRules<'_>, text: &str) -> (Vec<Range<usize
         masks.extend(all.iter().map(|found| found.range.clone()));
         let masks = merge_overlaps(masks);
         let view = MaskCollapsedText::new(text, &masks);
-        let more = scan_whole(rules, &view, &mut Vec::new());
+        let more = scan_whole(rules, &view, TextStart::Anywhere, &mut Vec::new());
         if more.is_empty() {
             return (ranges(all), scans);
         }

@@ -263,21 +263,49 @@ proptest! {
     }
 
     #[test]
-    fn of_a_run_16_kibibytes_are_shown_wherever_it_begins_and_however_it_is_cut(
+    fn a_run_is_shown_and_a_value_in_it_is_found_wherever_it_is_and_however_it_is_cut(
         before in 0_usize..STEP_BYTES + LOOKAHEAD_BYTES,
-        more in prop_oneof![0_usize..10, 1_000_usize..40_000],
+        inside in 0_usize..40_000,
+        rest in 0_usize..40_000,
         after in 0_usize..2 * STEP_BYTES,
         cuts in cuts(any_push()),
     ) {
-        let run = "x".repeat(MAX_VISIBLE_RUN + more);
-        let text = format!("{} {run} {}", words(before), words(after));
-        let shown = before + 1 + MAX_VISIBLE_RUN;
-        let rest = shown..shown + more;
-        let wanted: Vec<Range<usize>> = (more > 0).then_some(rest).into_iter().collect();
+        let (head, tail) = ("x".repeat(inside), "x".repeat(rest));
+        let token = "ghp_0123456789abcdefghij0123456789abcdef";
+        let text = format!("{} {head}-{token}.{tail} {}", words(before), words(after));
+        let start = before + 1 + inside + 1;
         let redactor = Redactor::builtin();
         let rules = redactor.active_rules().unwrap();
-        prop_assert_eq!(&masked_whole(rules, &text), &wanted);
-        prop_assert_eq!(masked_in_pieces(rules, &text, &cuts), wanted);
+        let masked = masked_whole(rules, &text);
+        prop_assert_eq!(&masked, &masked_at_once(rules, &text));
+        prop_assert_eq!(masked.len(), 1);
+        prop_assert!(masked[0].start <= start && start + token.len() <= masked[0].end);
+        prop_assert_eq!(masked_in_pieces(rules, &text, &cuts), masked);
+    }
+
+    /// What is masked of a base64 text that holds a long key; no part of the key is shown.
+    #[test]
+    fn a_key_in_base64_never_loses_its_end(
+        before in 0_usize..STEP_BYTES,
+        lines in 1_usize..60,
+        cuts in cuts(any_push()),
+    ) {
+        use base64::Engine as _;
+        let body = format!("{}\n", "MIIEowIBAAKCAQEA".repeat(4)).repeat(lines);
+        let key = format!("-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\n");
+        let plain = format!("{} {key}", words(before));
+        let text = base64::engine::general_purpose::STANDARD_NO_PAD.encode(&plain);
+        let from = (before + 1).div_ceil(3) * 4;
+        let redactor = Redactor::builtin();
+        let rules = redactor.active_rules().unwrap();
+        for masked in [masked_whole(rules, &text), masked_in_pieces(rules, &text, &cuts)] {
+            let mut at = from;
+            for range in masked {
+                prop_assert!(range.start <= at, "{at} is shown up to {}", range.start);
+                at = at.max(range.end);
+            }
+            prop_assert!(at + 8 >= text.len(), "{at} of {}", text.len());
+        }
     }
 
     #[test]

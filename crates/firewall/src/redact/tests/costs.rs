@@ -80,6 +80,35 @@ fn a_url_without_a_password_is_not_searched_for_one() {
     assert!(users <= plain + 60_000 * 8, "{plain} bytes, then {users}");
 }
 
+/// Line ends and letters of other languages are escapes in JSON. They are decoded, but the text is
+/// not read again for each of them.
+#[test]
+fn a_text_in_json_costs_little_more_than_the_text() {
+    for line in [
+        "Line %d abc def\n",
+        "Zeile 1 \u{e4}\u{f6}\u{fc}\n",
+        "    let x = foo(bar, 1);\n",
+        "word and ",
+    ] {
+        let text = line.repeat(80_000 / line.len());
+        let ascii: String = text
+            .chars()
+            .flat_map(|c| {
+                let code = format!("\\u{:04x}", u32::from(c));
+                if c.is_ascii() { c.to_string() } else { code }.chars().collect::<Vec<_>>()
+            })
+            .collect();
+        let work = |text: &str| work_meter::measure(|| drop(masked(text))) / text.len();
+        let plain = work(&text);
+        for json in
+            [json!({ "content": text }).to_string(), json!({ "content": ascii }).to_string()]
+        {
+            let wrapped = work(&json);
+            assert!(wrapped <= 2 * plain + 2, "{line:?}: {plain} a byte, in JSON {wrapped}");
+        }
+    }
+}
+
 #[cfg(feature = "work-meter")]
 #[test]
 fn the_work_of_a_text_is_counted() {

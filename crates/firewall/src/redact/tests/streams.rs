@@ -21,14 +21,50 @@ fn a_stream_that_is_json_stays_json() {
     }
 }
 
+/// A sequence of DNA, a dump, a token that is minified: text like any other.
 #[test]
-fn a_token_run_is_shown_up_to_its_limit() {
-    for unit in ["a", "eyJ", "x9-"] {
-        let text = format!("see {} end", unit.repeat(30_000));
+fn a_token_run_is_shown_whatever_its_length() {
+    for unit in ["a", "eyJ", "x9-", "ACGT", "00ff7fe1", "Zm9vYmFy+/"] {
+        let text = format!("see {} end", unit.repeat(90_000 / unit.len()));
+        assert_eq!(masked(&text), text, "{unit}");
+        assert_eq!(streamed(&text, &[64, 5_000]), text, "{unit}");
+    }
+}
+
+#[test]
+fn a_secret_within_a_token_run_is_masked_wherever_it_is() {
+    let token = "ghp_0123456789abcdefghij0123456789abcdef";
+    for before in (13_000..16_500).step_by(97).chain(30_000..30_003) {
+        let text = format!("{}-{token}.{}", "q".repeat(before), "q".repeat(20_000));
         let out = masked(&text);
-        assert!(out.len() < 17_000 && out.ends_with("[REDACTED] end"), "{unit}: {}", out.len());
-        assert_eq!(streamed(&text, &[64]), out);
-        assert_eq!(masked(&out), out);
+        assert!(!out.contains("ghp_") && out.starts_with(&"q".repeat(before)), "{before}");
+        assert_eq!(streamed(&text, &[900, 7_000]), out, "{before}");
+    }
+}
+
+#[test]
+fn a_value_within_a_run_of_base64_or_hexadecimal_digits_is_masked_wherever_it_is() {
+    use base64::Engine as _;
+    let standard = base64::engine::general_purpose::STANDARD;
+    let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    for letters in ["lorem ipsum ", "\u{e4}\u{f6} \u{fc}\u{df}\u{e9} ", "\u{65e5}\u{672c}\u{8a9e}"]
+    {
+        for before in (9_000..13_000).step_by(113).chain(25_000..25_004) {
+            let fill =
+                |bytes: usize| letters.repeat(bytes / letters.len()) + &"x".repeat(before % 5);
+            let plain = format!("{} jane.roe@corp.net {}", fill(before), fill(4_000));
+            for (prefix, encoded) in [
+                ("", standard.encode(&plain)),
+                ("a/b=", standard.encode(&plain)),
+                ("ab/", hex(&plain)),
+            ] {
+                let text = format!("see {prefix}{encoded}");
+                let out = masked(&text);
+                assert_eq!(out.matches(MASK).count(), 1, "{letters} {before} {prefix}");
+                assert!(out.len() > text.len() - 60, "{letters} {before} {prefix}");
+                assert_eq!(streamed(&text, &[3_000]), out, "{letters} {before} {prefix}");
+            }
+        }
     }
 }
 
@@ -80,20 +116,6 @@ fn what_follows_a_key_is_shown_to_whoever_watches_however_its_end_is_cut() {
             out += &stream.finish();
             assert!(!out.contains("MIIE") && out.ends_with("\nthe end"), "{size}: {out}");
         }
-    }
-}
-
-#[test]
-fn of_a_run_without_a_blank_16_kibibytes_are_shown() {
-    for length in [16_383, 16_384] {
-        let text = format!("start {} end", "x".repeat(length));
-        assert_eq!(masked(&text), text);
-        assert_eq!(streamed(&text, &[999]), text);
-    }
-    for length in [16_385, 16_390, 40_000] {
-        let text = format!("start {} end", "x".repeat(length));
-        let wanted = format!("start {}{MASK} end", "x".repeat(16_384));
-        assert!(masked(&text) == wanted && streamed(&text, &[999]) == wanted, "{length}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Counts the steps of decoding, so that tests can verify that the work is linear.
+//! Counts the steps of scans and decoding, so that tests can verify that the work is linear.
 
 #[cfg(test)]
 thread_local! {
@@ -7,7 +7,7 @@ thread_local! {
 
 /// Records that `n` bytes were read. Does nothing outside of tests.
 #[cfg_attr(not(test), inline(always))]
-pub(super) fn add_steps(n: usize) {
+pub(crate) fn add_steps(n: usize) {
     #[cfg(test)]
     STEPS.with(|steps| steps.set(steps.get() + n));
     #[cfg(not(test))]
@@ -16,6 +16,6 @@ pub(super) fn add_steps(n: usize) {
 
 /// The steps of this thread since the last call; resets the count.
 #[cfg(test)]
-pub(super) fn steps() -> usize {
+pub(crate) fn steps() -> usize {
     STEPS.with(std::cell::Cell::take)
 }
