@@ -1,90 +1,307 @@
-"""Computes which words of tools are near to a word of a request, from the token table.
+"""Learns which words of tools the words of requests imply, from requests and the tools that answer them.
 
-    python associate.py --sets DIR > ../../crates/contextweaver/assets/associations.txt
+    python associate.py --pairs pairs*.txt --sets DIR --out ../../crates/contextweaver/assets/associations.txt [--held 0.2]
 
-A word of a request is one piece of the table's vocabulary; a word of tools is one that several tools of the pairs, of the
-goals for development and of the sets have in name or summary, or that the lexicon has. Needs numpy and scipy.
+A translation lexicon for query expansion (Berger and Lafferty, 1999) with weights that are trained end to end, as in learned
+sparse retrieval (SPLADE; Formal et al., 2021), but without a network: a request's words and pairs of neighbouring words each
+have a short list of words of tools. The lists begin with what is near by the token table; then a softmax over the tools of
+some servers, by scores as the router computes them from words, says what each weight should be. Needs numpy, numba and
+PyStemmer.
 """
 
 import argparse
 import json
-import re
-from collections import Counter
+import math
+import random
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
-
+import Stemmer
+import sparse_training
 from token_table import ASSETS, read_table, read_vocabulary
-from train import Pieces, words
+from train import CATALOG, PHRASE, STOP_WORDS, USUAL, Pieces, words
 
-HERE = Path(__file__).parent
-GOALS = HERE.parents[1] / "crates/contextweaver/tests/data/goals"
-STOP_WORDS = HERE.parents[1] / "crates/weaver-text/src/stop.rs"
+STEMMER, STEMS = Stemmer.Stemmer("english"), {}
+GOALS = Path(__file__).parents[2] / "crates/contextweaver/tests/data/goals"
 # Catalogs whose tools may be read; those of the others measure what is found over unknown servers.
 READ = ["servers", "apps", "machines", "office"]
-# A word of the name of a tool, of its summary, and of the right side of a line of the lexicon.
-NAME, SUMMARY, LEXICON = 3, 1, 2
-FEWEST = 6
-MOST = 6
-NEAREST = 0.3
+# What a field of a tool counts, and how long it usually is (`route/document.rs`).
+FIELDS = {"name": (2.0, 3), "description": (1.0, 12), "namespace": (1.0, 2), "parameters": (0.3, 6), "texts": (0.3, 30)}
+# How many requests of a set are trained on, of those that the token table is trained on too.
+SETS = {"seal_dev": 700, "metatool": 6_000, "bfcl": 1_049}
+# Where weights begin: nearness by the table, in units of what NEAR of 100 reach, above LEAST, times BEGIN.
+NEAR, LEAST, BEGIN = 90, 0.3, 0.3
+# Words of tools that are not as near as that are on no list.
+FARTHEST = 0.12
+# The strength in the file that counts as one, and the most words of a list and of all lists.
+FULL, MOST, ALL = 16, 16, 270_000
+HEAD = """# What the words of requests, and pairs of neighbours, imply of the words of tools: a number is the strength of the words
+# after it, in sixteenths. Written by benches/routing/associate.py.
+"""
 
 
-def count_tool(counts, name, description):
-    counts.update({word: NAME for word in set(words(name))})
-    counts.update({word: SUMMARY for word in set(words(description.split(".")[0]))})
+def stem(word):
+    if word not in STEMS:
+        plain = word.isascii() and word.isalpha() and len(word) <= 64
+        STEMS[word] = STEMMER.stemWord(word) if plain else word
+    return STEMS[word]
 
 
-def tool_words(sets):
-    counts = Counter()
-    for path in sorted(HERE.glob("pairs*.txt")):
-        for line in path.read_text().splitlines():
-            if " => " in line and not line.startswith("#"):
-                name, _, description = line.split(" => ")[1].partition(": ")
-                count_tool(counts, name, description)
-    folders = [GOALS / name for name in READ] + (sorted(sets.iterdir()) if sets else [])
-    for folder in folders:
-        for line in (folder / "tools.jsonl").read_text().splitlines():
-            tool = json.loads(line)
-            count_tool(counts, tool.get("name") or "", tool.get("description") or "")
-    for name in ["everyday.txt", "phrases.txt"]:
-        for line in (ASSETS / name).read_text().splitlines():
-            if "=>" in line and not line.startswith("#"):
-                counts.update({w: LEXICON for w in line.split("=>")[1].split(";")[0].replace("|", " ").split()})
-    return counts
+def content(text):
+    return [stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
-def unit(rows):
-    return rows / (np.linalg.norm(rows, axis=1, keepdims=True) + 1e-9)
+def sources_of(text):
+    """The words of a request and its pairs of neighbours, each once."""
+    found = [stem(word) for word in words(text)]
+    return list(dict.fromkeys(found + [f"{first} {second}" for first, second in zip(found, found[1:])]))
 
 
-def begin(word):
-    """Words that begin alike are forms of one word, or near enough."""
-    return word[: max(4, len(word) - 3)]
+def document(fields):
+    """The weight of each word of a tool, by BM25F as the router has it."""
+    sums = defaultdict(float)
+    for field, texts in fields.items():
+        found = [word for text in texts for word in content(text)]
+        boost, usual = FIELDS[field]
+        for word, count in Counter(found).items():
+            sums[word] += boost * count * 2 * usual / (usual + len(found))
+    return {word: 2.2 * x / (x + 1.2) for word, x in sums.items()}
+
+
+def read_servers(path):
+    """Servers, each a list of the name of a tool, its description and its requests."""
+    servers, server = [], []
+    for line in Path(path).read_text().split("\n"):
+        if " => " in line and not line.startswith("#"):
+            requests, tool = line.split(" => ", 1)
+            name, _, description = tool.partition(": ")
+            server.append((name, description, [request.strip() for request in requests.split(" ; ")]))
+        elif server:
+            servers.append(server)
+            server = []
+    return servers + [server] * bool(server)
+
+
+def catalogs(servers):
+    """Servers together, as catalogs of some 150 tools: documents, and requests with the tool that is right."""
+    found, documents, requests = [], [], []
+    for server in servers:
+        for name, description, texts in server:
+            requests += [(text, len(documents)) for text in texts]
+            documents.append(document({"name": [name], "description": [description]}))
+        if len(documents) >= CATALOG:
+            found.append((documents, requests))
+            documents, requests = [], []
+    return found + [(documents, requests)] * bool(documents)
+
+
+def read_set(folder, limit):
+    """A set as a catalog; of goals those of parts named `tuned` alone."""
+    documents, places, texts_read = [], {}, []
+    for line in (folder / "tools.jsonl").read_text().splitlines():
+        tool = json.loads(line)
+        properties = (tool.get("schema") or {}).get("properties") or {}
+        texts = [str(one.get("description") or "") for one in properties.values() if isinstance(one, dict)]
+        fields = {"name": [tool.get("name") or tool["id"]], "description": [tool.get("description") or ""]}
+        texts_read += fields["name"] + fields["description"]
+        fields |= {"namespace": [tool.get("namespace") or ""], "parameters": list(properties), "texts": texts}
+        places[tool["id"]] = len(documents)
+        documents.append(document(fields))
+    examples = folder / "examples.jsonl"
+    lines = (examples if examples.exists() else folder / "queries.jsonl").read_text().splitlines()
+    lines = [line for line in map(json.loads, lines) if line.get("part", "tuned").endswith("tuned")]
+    pairs = [(line["query"], places[gold]) for line in lines for gold in line["gold"][:1] if gold in places]
+    random.Random(3).shuffle(pairs)
+    return documents, pairs[:limit], texts_read
+
+
+class Lexicon:
+    """The sources (words of requests, and pairs of neighbours), the words of tools, and the list of each source."""
+
+    def __init__(self, servers, sets, table, lists):
+        offered, seen, written = Counter(), defaultdict(set), defaultdict(Counter)
+        for at, server in enumerate(servers):
+            for name, description, requests in server:
+                offered.update(set(content(f"{name} {description}")))
+                for text in [name, description, *requests]:
+                    for word in words(text):
+                        written[stem(word)][word] += 1
+                for request in requests:
+                    for source in sources_of(request):
+                        seen[source].add(at)
+        for documents, _, texts in sets:
+            offered.update(word for one in documents for word in one)
+            for text in texts:
+                for word in words(text):
+                    written[stem(word)][word] += 1
+        pieces, phrases = read_vocabulary(table)
+        rows, asked, of_phrases = read_table(table)
+        split = Pieces(pieces)
+        for piece in pieces:
+            if piece.isalpha() and piece.isascii() and len(piece) > 2:
+                written[stem(piece)][piece] += 1
+        self.words = [word for word in written if word and (len(seen[word]) >= 2 or written[word].most_common(1)[0][0] in split.rows)]
+        self.pairs = sorted(source for source, where in seen.items() if " " in source and len(where) >= 5)
+        self.targets = sorted(word for word, count in offered.items() if count >= 3 and word.isalpha() and word in written)
+        self.written = {word: self._spelling(found, split) for word, found in written.items()}
+        known = {}
+        for phrase, row in zip(phrases, of_phrases):
+            known.setdefault(" ".join(map(stem, phrase.split())), row * (PHRASE / USUAL))
+        self.source_places = {source: at for at, source in enumerate(self.words + self.pairs)}
+        self.target_places = {target: at for at, target in enumerate(self.targets)}
+        nothing = np.zeros(rows.shape[1], np.float32)
+        of_words = [self._row(self.written[word], split, asked) for word in self.words]
+        sources = np.vstack([*of_words, *(known.get(pair, nothing) for pair in self.pairs)])
+        self._begin(sources, np.vstack([self._row(self.written[word], split, rows) for word in self.targets]), lists)
+        self.seen = np.array([len(seen[source]) for source in self.words + self.pairs])
+
+    @staticmethod
+    def _spelling(found, split):
+        """How a stem is written: its most frequent word, one with a row of its own before others."""
+        common = [word for word, _ in found.most_common(4)]
+        return next((word for word in common if word in split.rows), common[0])
+
+    @staticmethod
+    def _row(word, split, rows):
+        return rows[split.of(word)].sum(axis=0) if split.of(word) else np.zeros(rows.shape[1], np.float32)
+
+    def _begin(self, sources, offered, lists):
+        """The list of each source: the words of tools that are nearest by the table, with what they weigh at first."""
+        offered = offered / np.maximum(np.linalg.norm(offered, axis=1, keepdims=True), 1e-6)
+        sources = sources / np.maximum(np.linalg.norm(sources, axis=1, keepdims=True), 1e-6)
+        self.starts, targets, weights = [0], [], []
+        for at in range(0, len(sources), 500):
+            near = sources[at : at + 500] @ offered.T
+            for row, source in zip(near, (self.words + self.pairs)[at : at + 500]):
+                # The router scores the words of a request itself.
+                row[[self.target_places[word] for word in source.split() if word in self.target_places]] = 0
+            for row, best in zip(near, np.argpartition(-near, lists, axis=1)[:, :lists]):
+                best = np.sort(best[row[best] > FARTHEST])
+                targets.append(best)
+                weights.append(row[best])
+                self.starts.append(self.starts[-1] + len(best))
+        self.starts, self.of_list = np.array(self.starts, np.int32), np.concatenate(targets).astype(np.int32)
+        near = np.concatenate(weights)
+        scale = np.percentile(near, NEAR)
+        self.weights = (BEGIN * np.maximum(near / scale - LEAST, 0) / (1 - LEAST)).astype(np.float32)
+
+    def prune(self):
+        """Keeps the heaviest of each list, and of all lists those that weigh most in the most frequent sources."""
+        source = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        order = np.lexsort((-self.weights, source))
+        rank = np.empty(len(order), int)
+        rank[order] = np.arange(len(order)) - self.starts[source[order]]
+        worth = self.weights * (1 + np.log1p(self.seen[source])) * (rank < MOST) * (self.weights * FULL >= 0.5)
+        kept = np.sort(np.argsort(-worth, kind="stable")[: min(ALL, (worth > 0).sum())])
+        self.of_list, self.weights = self.of_list[kept], self.weights[kept]
+        self.starts = np.append(0, np.cumsum(np.bincount(source[kept], minlength=len(self.starts) - 1))).astype(np.int32)
+
+    def catalog(self, documents, requests):
+        """A catalog as arrays; what a request's own words are worth is its base."""
+        count = len(documents)
+        frequency = Counter(word for one in documents for word in one)
+        rarity = {word: math.log((2 * count + 2) / (2 * seen + 1)) for word, seen in frequency.items()}
+        of_word = defaultdict(list)
+        for at, one in enumerate(documents):
+            for word, weight in one.items():
+                of_word[word].append((at, weight * rarity[word]))
+        places = [word for word in of_word if word in self.target_places]
+        postings = [(self.target_places[word], at, worth) for word in places for at, worth in of_word[word]]
+        sources, own, base, factors = [], [], [], []
+        for text, _ in requests:
+            found = [self.source_places[source] for source in sources_of(text) if source in self.source_places]
+            asked, score = set(content(text)), np.zeros(count, np.float32)
+            for word in asked:
+                for at, worth in of_word.get(word, ()):
+                    score[at] += worth
+            sources.append(found)
+            own.append([self.target_places[word] for word in asked if word in self.target_places])
+            base.append(score)
+            factors.append(8 / max(8, len(words(text))))
+        right = [at for _, at in requests]
+        return sparse_training.Catalog(len(self.targets), postings, sources, own, base, right, factors).arrays()
+
+    def found(self, catalogs):
+        hits = [sparse_training.found(self.starts, self.of_list, self.weights, one, len(self.targets)) for one in catalogs]
+        return round(float(np.concatenate(hits).mean()), 4) if hits else None
+
+    def lines(self):
+        """The lists as text: each source, then strengths, each with the words of tools that have it."""
+        strengths = np.minimum(np.round(self.weights * FULL), FULL - 1).astype(int)
+        for at, source in enumerate(self.words + self.pairs):
+            places = range(self.starts[at], self.starts[at + 1])
+            best = sorted((-strengths[place], self.of_list[place]) for place in places if strengths[place] > 0)
+            if best:
+                fields, before = [], 0
+                for strength, target in best:
+                    fields += ([str(-strength)] if strength != before else []) + [self.written[self.targets[target]]]
+                    before = strength
+                yield " ".join(["_".join(self.written[stem] for stem in source.split()), *fields])
+
+
+def train(lexicon, groups, epochs, args):
+    """Trains the weights; each pass has the servers in other company, so that others are the wrong answers."""
+    chance, order = random.Random(1), np.random.default_rng(1)
+    squares = np.full(len(lexicon.weights), 0.05, np.float32)
+    for epoch in range(epochs):
+        loss, count = 0.0, 0
+        for one in groups(chance, epoch):
+            lists = (lexicon.starts, lexicon.of_list, lexicon.weights, squares)
+            requests = order.permutation(len(one[-1]))
+            settings = (args.drop, args.sharpness, args.rate, args.sparsity)
+            loss += sparse_training.train(requests, *lists, one, len(lexicon.targets), *settings)
+            count += len(requests)
+        print(f"epoch {epoch}: loss {loss / count:.3f}", flush=True)
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--sets", type=Path, help="a folder of sets whose tools are read")
+    options.add_argument("--pairs", nargs="+", required=True, help="files of requests and tools")
+    options.add_argument("--sets", type=Path, help="a folder of sets; those that the table is trained on are trained on here too")
+    options.add_argument("--table", type=Path, default=ASSETS / "token_table.safetensors", help="the table to begin with")
+    options.add_argument("--held", type=float, default=0.0, help="the share of servers that is held back, of files in --hold")
+    options.add_argument("--hold", nargs="*", default=[], help="files of which servers may be held back; all, if none is named")
+    options.add_argument("--lists", type=int, default=48, help="how many words of tools each source has while it is trained")
+    options.add_argument("--epochs", type=int, default=4)
+    options.add_argument("--again", type=int, default=2, help="epochs after lists were shortened")
+    options.add_argument("--groups", type=int, default=2, help="how many ways there are to put servers together")
+    options.add_argument("--rate", type=float, default=0.05)
+    options.add_argument("--drop", type=float, default=0.2, help="the share of sources that is left out")
+    options.add_argument("--sharpness", type=float, default=0.6, help="of the softmax")
+    options.add_argument("--sparsity", type=float, default=0.0, help="how strongly weights are drawn to zero")
+    options.add_argument("--out", type=Path, required=True)
     args = options.parse_args()
-    table = ASSETS / "token_table.safetensors"
-    pieces, (tools, requests, _) = Pieces(read_vocabulary(table)[0]), read_table(table)
-    stop = set(re.findall(r'"([a-z]+)"', STOP_WORDS.read_text()))
 
-    def counts(word):
-        return len(word) > 2 and word.isalpha() and word.isascii() and word not in stop
+    servers = [(path, server) for path in args.pairs for server in read_servers(path)]
+    random.Random(5).shuffle(servers)
+    may_hold = [one for one in servers if not args.hold or one[0] in args.hold]
+    held = may_hold[: int(len(may_hold) * args.held)]
+    taken = {id(one) for one in held}
+    servers, held = [one[1] for one in servers if id(one) not in taken], [server for _, server in held]
+    sets = [read_set(GOALS / name, 1_000) for name in READ]
+    sets += [read_set(args.sets / name, most) for name, most in SETS.items()] if args.sets else []
+    lexicon = Lexicon(servers, sets, args.table, args.lists)
+    print(f"{len(servers)} servers, {len(lexicon.words)} words, {len(lexicon.pairs)} pairs, {len(lexicon.targets)} words of tools", flush=True)
+    judged = [lexicon.catalog(*one) for one in catalogs(held)]
+    print(f"found by the words themselves and what is near: {lexicon.found(judged)}", flush=True)
+    of_sets, made = [lexicon.catalog(*one[:2]) for one in sets if one[1]], {}
 
-    seen = tool_words(args.sets)
-    offered = [word for word, n in seen.items() if n >= FEWEST and counts(word) and len(pieces.of(word)) == 1]
-    known = np.array([min(1.0, np.log(seen[word]) / 5) for word in offered])
-    asked = [word for word in pieces.rows if counts(word)]
-    near = unit(requests[[pieces.rows[word] for word in asked]]) @ unit(tools[[pieces.of(word)[0] for word in offered]]).T
-    print("# Words of requests and the words of tools that are near to them by the token table: `word other:percent …`.")
-    print("# Written by benches/routing/associate.py.")
-    for word, scores in zip(asked, near):
-        best = np.argsort(-(scores + 0.1 * known))[: MOST + 6]
-        best = [at for at in best if scores[at] >= NEAREST and begin(offered[at]) != begin(word)][:MOST]
-        if best:
-            print(word, *(f"{offered[at]}:{round(100 * scores[at])}" for at in best))
+    def groups(chance, epoch):
+        at = epoch % args.groups
+        if at not in made:
+            made[at] = [lexicon.catalog(*one) for one in catalogs(chance.sample(servers, len(servers)))]
+        return made[at] + of_sets
+
+    train(lexicon, groups, args.epochs, args)
+    print(f"trained: {lexicon.found(judged)}", flush=True)
+    lexicon.prune()
+    print(f"with {len(lexicon.weights)} words on all lists: {lexicon.found(judged)}", flush=True)
+    train(lexicon, groups, args.again, args)
+    print(f"trained again: {lexicon.found(judged)}", flush=True)
+    lines = list(lexicon.lines())
+    args.out.write_text(HEAD + "\n".join(lines) + "\n")
+    print(f"{len(lines)} lists, {args.out.stat().st_size} bytes", flush=True)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,15 @@ impl Router {
         };
         let (index, pools) = (&self.index, &*self.pools);
         let (thesaurus, corrections) = (&*self.thesaurus, &SpellingCorrections::default());
-        let scorer = QueryScorer { index, pools, selection: &selection, thesaurus, corrections };
+        let compares_meaning = self.semantic_index.is_some() || request.retriever.is_some();
+        let scorer = QueryScorer {
+            index,
+            pools,
+            selection: &selection,
+            thesaurus,
+            corrections,
+            compares_meaning,
+        };
         let mut analyser = pools.analysers.acquire();
         let mut tokens = analyser.analyse(truncate(&text, MAX_QUERY_CHARS));
         let has = |word: &str| scorer.has_visible_item(term_key::of_term(&stem::stem(word)));

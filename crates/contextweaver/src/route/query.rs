@@ -1,6 +1,7 @@
 //! Analyses a request into a query: its terms, its expansions, and its parts.
 
 use super::analyser::{AnalysedText, Analyser, TermKeys, WordId};
+use super::association;
 use super::clause;
 use super::intent::{Expansion, Intents, Token};
 use super::term_key::TermKey;
@@ -83,8 +84,8 @@ pub(super) struct QueryTerms {
     pub(super) intent_expansions: Vec<Expansion<'static>>,
     /// The words that everyday words of the request stand for in general.
     pub(super) everyday_expansions: Vec<Expansion<'static>>,
-    /// The words of intent rules and of phrases of several words that have expansions, sorted.
-    pub(super) explained: Vec<TermKey>,
+    /// All words and pairs of neighbouring words, stop words included, as keys of associations.
+    pub(super) sources: Vec<TermKey>,
     /// The number of tokens, stop words included.
     pub(super) word_count: u64,
     /// The terms of tools that accept the typed values in the request.
@@ -104,48 +105,22 @@ impl QueryTerms {
         types.dedup();
         let intent_expansions = Intents::built_in().expansions(tokens);
         let everyday_expansions = Intents::everyday().expansions(tokens);
-        let phrases = everyday_expansions.iter().filter(|expansion| expansion.length > 1);
-        let explained = words_of_expansions(tokens, intent_expansions.iter().chain(phrases));
         let (unigrams, bigrams) = (count_each(keys.unigrams), count_each(keys.bigrams));
         Self {
             unigrams,
             bigrams,
             intent_expansions,
             everyday_expansions,
-            explained,
+            sources: association::sources(tokens),
             word_count: tokens.len() as u64,
             types,
         }
-    }
-
-    /// Whether an intent rule or a phrase of several words says what the word with this key means.
-    pub(super) fn is_explained(&self, key: TermKey) -> bool {
-        self.explained.binary_search(&key).is_ok()
     }
 
     /// Whether the query itself contains the word with this key.
     pub(super) fn has(&self, key: TermKey) -> bool {
         self.unigrams.binary_search_by_key(&key, |(key, _)| *key).is_ok()
     }
-}
-
-/// The words of the phrases that these expansions come from, sorted.
-fn words_of_expansions<'a>(
-    tokens: &[Token],
-    expansions: impl Iterator<Item = &'a Expansion<'static>>,
-) -> Vec<TermKey> {
-    let phrases = expansions.filter_map(|expansion| {
-        let from = usize::from(expansion.position);
-        tokens.get(from..from + usize::from(expansion.length))
-    });
-    let words = phrases.flatten().filter_map(|token| match token {
-        Token::Word(key) => Some(*key),
-        Token::Typed(_) => None,
-    });
-    let mut words: Vec<TermKey> = words.collect();
-    words.sort_unstable();
-    words.dedup();
-    words
 }
 
 fn count_each(mut keys: Vec<TermKey>) -> Vec<(TermKey, u64)> {

@@ -35,9 +35,8 @@ const LEADING_WORDS: u16 = 2;
 pub(super) const COMMON_WORD_WEIGHT: u64 = ONE / 2;
 /// Factor for a word that an intent rule implies, in the vector of the request.
 const INTENT_SEMANTIC_WEIGHT: u64 = ONE * 7 / 10;
-/// Factor for a word that is associated with a word of the query that no item has, times the strength of
-/// the association.
-const ASSOCIATION_WEIGHT: u64 = ONE * 8 / 10;
+/// Factor for the strength of associations where items are compared by meaning too.
+const ASSOCIATION_WEIGHT_BESIDE_MEANING: u64 = ONE * 6 / 10;
 /// Above this number of words, the weight of expansions falls with the length of a request.
 const SHORT_QUERY: u64 = 8;
 /// Factor for an item with an argument of a type that the request contains.
@@ -55,6 +54,8 @@ pub(super) struct QueryScorer<'a> {
     pub(super) selection: &'a Selection,
     pub(super) thesaurus: &'a Thesaurus,
     pub(super) corrections: &'a SpellingCorrections,
+    /// Whether items are compared by meaning too.
+    pub(super) compares_meaning: bool,
 }
 
 impl<'a> QueryScorer<'a> {
@@ -138,8 +139,9 @@ impl<'a> QueryScorer<'a> {
             asked.intent_expansions.iter().filter_map(|words| self.intent_term(asked, words));
         let everyday =
             asked.everyday_expansions.iter().filter_map(|words| self.everyday_term(asked, words));
+        let associations = self.associations(asked);
         let associated =
-            asked.unigrams.iter().filter_map(|(key, _)| self.association_term(asked, *key));
+            associations.iter().filter_map(|found| self.association_term(asked, *found));
         let mut all: Vec<_> = implied.chain(everyday).chain(associated).collect();
         all.sort_by_key(|(seen, _)| *seen);
         let mut room = MAX_EXPANSION_POSTINGS;
@@ -203,29 +205,35 @@ impl<'a> QueryScorer<'a> {
         (!others.is_empty()).then_some((all, QueryTerm::Synonyms { own, others }))
     }
 
-    /// The addend for the best of the words that are associated with a word of the query, with the number
-    /// of postings; `None` if a visible item has the word, or a rule or a phrase says what it means.
-    fn association_term(self, asked: &QueryTerms, key: TermKey) -> Option<(u64, QueryTerm<'a>)> {
-        if asked.is_explained(key) || self.has_visible_item(key) {
+    /// The words of tools that a query implies, with their strengths. Where meaning is compared too, only
+    /// words that no visible item has imply others, and more weakly: of the rest the vectors know more.
+    fn associations(self, asked: &QueryTerms) -> Vec<Association> {
+        let all = Associations::built_in();
+        if !self.compares_meaning {
+            return all.implied_by(asked.sources.iter().copied());
+        }
+        let words = asked.unigrams.iter().map(|(key, _)| *key);
+        let mut found = all.implied_by(words.filter(|key| !self.has_visible_item(*key)));
+        for association in &mut found {
+            association.strength =
+                fixed_point::mul(association.strength, ASSOCIATION_WEIGHT_BESIDE_MEANING);
+        }
+        found
+    }
+
+    /// The addend for a word that a query implies but does not contain, with the number of postings.
+    fn association_term(
+        self,
+        asked: &QueryTerms,
+        associated: Association,
+    ) -> Option<(u64, QueryTerm<'a>)> {
+        if asked.has(associated.key) {
             return None;
         }
-        let common = if common_words::contains(key) { COMMON_WORD_WEIGHT } else { ONE };
-        let share = fixed_point::mul(ASSOCIATION_WEIGHT, common);
-        let factor = expansion_factor(asked, share);
-        let mut all = 0;
-        let associated = Associations::built_in().of_stem(key).iter();
-        let scorer = |association: &Association| {
-            let list = self.index.unigrams(association.key);
-            let seen = self.selection.count_visible(list);
-            all += seen;
-            let factor = fixed_point::mul(factor, association.strength);
-            Some(TermScorer { postings: list, weight: self.term_weight(seen, 1, factor) })
-                .filter(|scorer| scorer.weight > 0)
-        };
-        let others: Vec<_> =
-            associated.filter(|found| !asked.has(found.key)).filter_map(scorer).collect();
-        let own = PostingsList::default();
-        (!others.is_empty()).then_some((all, QueryTerm::Synonyms { own, others }))
+        let postings = self.index.unigrams(associated.key);
+        let seen = self.selection.count_visible(postings);
+        let weight = self.term_weight(seen, 1, expansion_factor(asked, associated.strength));
+        (weight > 0).then_some((seen, QueryTerm::Term(TermScorer { postings, weight })))
     }
 
     /// The words that a request implies, with their weights in its vector.

@@ -49,6 +49,16 @@ fn a_query_without_a_shared_word_finds_nothing() {
 }
 
 #[test]
+fn a_request_finds_its_tool_by_what_its_words_imply() {
+    let items =
+        [("mute", "mute_output", "Silences an output"), ("log", "shush_log", "Counts every shush")];
+    let items = items.map(|(i, name, text)| SelectableItem::new(id(i), name, text));
+    let router = Router::new(catalog(items)).unwrap();
+    // Although another item has the word.
+    assert_eq!(ranked(&router, "shush", 5), ["log", "mute"]);
+}
+
+#[test]
 fn a_request_for_two_things_lifts_what_answers_one_of_them() {
     let texts = ["weekly sales report with regional growth chart", "reserve a restaurant table"];
     let items = texts.iter().zip(["report", "book"]);
