@@ -32,6 +32,7 @@ mod http;
 mod interpolate;
 mod load;
 mod local_database;
+mod local_storage;
 mod log;
 mod memory;
 mod node;

@@ -183,7 +183,13 @@ async fn list_features(config: &UpstreamSettings, upstream: &Upstream) -> Listin
         let shared: Option<Arc<str>> = instructions.map(Arc::from);
         let features = serve::ServerFeatures::fetch(&connection).await;
         let server = ServerTraits::of(tools.iter().map(|tool| tool.value()));
-        let server = if config.uses_local_database() { server.on_this_machine() } else { server };
+        let server = if config.uses_local_database() {
+            server.on_this_machine()
+        } else if config.keeps_local_files() {
+            ServerTraits::of_local_files(tools.iter().map(|tool| tool.value()))
+        } else {
+            server
+        };
         let listed = tools.iter().map(|tool| ListedFeature {
             kind: FeatureKind::Tool,
             definition: tool.value().clone(),

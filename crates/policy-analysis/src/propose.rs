@@ -22,6 +22,7 @@ mod graph_query;
 mod graphql_mutation;
 mod hints;
 mod lexicon;
+mod listed_operations;
 mod local_write;
 mod option_injection;
 mod output;
@@ -173,7 +174,9 @@ pub fn propose(tool: &ToolDescription<'_>) -> ContractProposal {
     let text = ToolText::new(tool);
     let found = action::classify(&text, tool.hints);
     let reach = match found.action {
-        ToolAction::Compute | ToolAction::Read => reach::determine_reach(&text, tool.hints),
+        ToolAction::Compute | ToolAction::Read => {
+            reach::determine_read_reach(&text, tool.hints, tool.server)
+        }
         _ => reach::determine_write_reach(&text, tool.hints, tool.server),
     };
     let EffectsProposal { mut effects, sink, why } =

@@ -92,13 +92,43 @@ pub(super) fn classify(text: &ToolText, hints: ToolHints) -> Classification {
     if let Some(program) = classify_program(text, hints, &words) {
         return program;
     }
-    raise_saved_files(raise_reads_for_others(apply_hints(words, hints), text), text)
+    let found = raise_saved_files(raise_reads_for_others(apply_hints(words, hints), text), text);
+    raise_destroying_arguments(found, text)
+}
+
+/// A list of operations does what each of them does; a switch of a read may take away what it reads.
+/// A terminal that is opened with a command runs it.
+fn raise_destroying_arguments(found: Classification, text: &ToolText) -> Classification {
+    let keeps_sink =
+        matches!(found.action, ToolAction::Send | ToolAction::Pay | ToolAction::GrantAccess);
+    if text.lists_destroying && !keeps_sink && found.action != ToolAction::Destroy {
+        return found
+            .with_action(ToolAction::Destroy, "one of the operations that it takes deletes");
+    }
+    if text.has_destroying_switch && found.action <= ToolAction::Read {
+        return found.with_action(ToolAction::Destroy, "a switch deletes what it reads");
+    }
+    let opens = text.names_verb(&["create", "new", "open", "split", "start", "spawn", "launch"]);
+    let opens_terminal = opens
+        && text.is_named(&["session", "window", "pane", "terminal", "tab"])
+        && text
+            .argument_words
+            .iter()
+            .any(|words| matches!(&words[..], [word] if word == "command"));
+    if opens_terminal && found.action != ToolAction::Destroy {
+        return found.with_action(ToolAction::Destroy, "the command that it takes is run");
+    }
+    found
 }
 
 /// A tool that loads or opens the file at a path, and of which nothing says more, reads it.
 fn takes_in_file(found: Classification, text: &ToolText) -> Classification {
     let is_open = found.action == ToolAction::Unknown || found.vague;
     let takes_in = text.name.first().is_some_and(|word| matches!(word.as_str(), "load" | "open"));
+    // What a pickle holds is run when it is loaded.
+    if takes_in && text.is_about(&["pickle", "pickled", "joblib", "dill"]) {
+        return found.with_action(ToolAction::Destroy, "what a pickle holds is run");
+    }
     if is_open && takes_in && text.takes_path && !text.saves_file {
         return found.with_action(ToolAction::Read, "it takes in a file");
     }
@@ -278,7 +308,10 @@ fn is_raised_by(base: &Classification, more: &Classification, hints: ToolHints) 
     let is_open = base.vague && hints.is_read_only();
     let agreed = is_open || base.is_read_only() && hints.is_read_only();
     let makes = matches!(more.action, ToolAction::AddToOwnData | ToolAction::Write);
-    let is_stricter = more.action > base.action || is_open;
+    // Who is told or let in counts, and not that something is written down for it.
+    let reaches =
+        matches!(base.action, ToolAction::Send | ToolAction::Pay | ToolAction::GrantAccess);
+    let is_stricter = more.action > base.action && !(reaches && !base.vague && makes) || is_open;
     is_stricter && more.action > ToolAction::Read && !(agreed && makes)
 }
 

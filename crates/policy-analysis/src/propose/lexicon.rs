@@ -110,11 +110,15 @@ pub(super) fn names_receiver(text: &ToolText) -> bool {
     };
     let told = ["recipient", "attendee", "participant", "invitee", "guest", "cc", "bcc", "channel"];
     let others =
-        ["to", "assignee", "member", "audience", "phone", "reviewer", "collaborator", "receiver"];
+        ["assignee", "member", "audience", "phone", "reviewer", "collaborator", "receiver"];
+    // A switch such as `pad_to_target` names nobody.
+    let names_to = text.non_path_arguments.contains("to");
     text.argument_words.iter().any(is_address)
         || text.takes(&told)
         || !text.keeps_files
-            && (text.last_words().any(|word| PEOPLE.contains(&word)) || text.takes(&others))
+            && (names_to
+                || text.last_words().any(|word| PEOPLE.contains(&word))
+                || text.takes(&others))
 }
 
 /// Whether a read may return a secret.

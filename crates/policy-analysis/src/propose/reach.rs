@@ -22,14 +22,20 @@ const REMOTE_NOUNS: [&str; 46] = [
     "remote", "email", "mail", "inbox", "channel", "slack", "github", "gitlab", "site", "page",
     "issue", "tweet", "post", "forum", "news", "weather", "map", "geocode", "geographic",
     "coordinate", "traffic", "travel", "address", "place", "workspace", "repo", "stock", "price",
-    "flight", "hotel", "bucket", "webhook", "drive", "crypto", "market", "market",
+    "flight", "hotel", "bucket", "webhook", "drive", "crypto", "market", "ldap",
+];
+/// Arguments and nouns of a service that a server with files of its own has as well: a list of tasks
+/// sorts them into projects, a memory bank has teams.
+const SORTING_WORDS: [&str; 18] = [
+    "project", "team", "board", "space", "workspace", "channel", "site", "region", "repository",
+    "repo", "organization", "server", "page", "issue", "post", "place", "map", "coordinate",
 ];
 /// Nouns of things on this machine.
-const LOCAL_NOUNS: [&str; 33] = [
+const LOCAL_NOUNS: [&str; 34] = [
     "file", "directory", "folder", "filesystem", "disk", "graph", "memory", "database", "sqlite",
     "sql", "table", "note", "memo", "clipboard", "environment", "env", "timezone", "clock", "todo",
     "reminder", "draft", "journal", "diary", "bookmark", "alarm", "timer", "playlist", "favorite",
-    "wishlist", "scratchpad", "document", "fax", "branch",
+    "wishlist", "scratchpad", "document", "fax", "branch", "tmux",
 ];
 /// Nouns of things on this machine that others may have as well: they count for a write only as
 /// what it makes, or as where the first sentence says that something goes.
@@ -51,6 +57,9 @@ const SERVICE_IDS: [&str; 31] = [
     "contact", "message", "branch", "site", "bucket",
 ];
 
+/// Why the tools of a server with files of its own stay here.
+const KEEPS_FILES: &str = "its server keeps what it has on this machine";
+
 /// How far a tool reaches, and why.
 pub(super) struct Reach {
     /// Whether it stays on this machine.
@@ -68,11 +77,25 @@ impl Reach {
     }
 }
 
-/// Determines how far a tool reaches. The strongest evidence decides: words for remote things, then
-/// the server's hints, then weaker indications.
+/// Determines how far a tool reaches of whose server nothing is known.
 pub(super) fn determine_reach(text: &ToolText, hints: ToolHints) -> Reach {
-    if let Some(reach) = plain_reach(text, hints) {
+    determine_read_reach(text, hints, ServerReach::Unknown)
+}
+
+/// Determines how far a read reaches. The strongest evidence decides: words for remote things, then
+/// the server's hints, then weaker indications.
+pub(super) fn determine_read_reach(
+    text: &ToolText,
+    hints: ToolHints,
+    server: ServerReach,
+) -> Reach {
+    if !is_own_database(text, server)
+        && let Some(reach) = plain_reach(text, hints, server)
+    {
         return reach;
+    }
+    if server == ServerReach::Folder {
+        return Reach::local(KEEPS_FILES);
     }
     if let Some(word) = foreign_target(text) {
         return Reach::open(format!("it goes to `{}`", weaver_text::escape::line(word)));
@@ -101,19 +124,23 @@ pub(super) fn determine_write_reach(
     // A service that says closed world means its own.
     let is_its_own = server == ServerReach::Service && !text.takes_path;
     let open_world = hints.open_world.filter(|open| *open || !is_its_own);
-    let is_own_database = server == ServerReach::Folder
-        && text.service.as_deref().is_some_and(service_name::is_database);
-    if !is_own_database && let Some(reach) = plain_reach(text, ToolHints { open_world, ..hints }) {
+    if !is_own_database(text, server)
+        && let Some(reach) = plain_reach(text, ToolHints { open_world, ..hints }, server)
+    {
         return reach;
     }
     let shown = |word: &str| weaver_text::escape::line(word).into_owned();
     if let Some(word) = sharing::sharing_word(text).or_else(|| sharing::others_see(text)) {
         return Reach::open(format!("others see it: `{}`", shown(word)));
     }
+    let sets_up = ["setup", "init", "configure", "install", "switch", "enable"];
+    if server == ServerReach::Folder && text.names_verb(&sets_up) {
+        return Reach::open("it says how its server works later");
+    }
     if let Some(word) = sharing::configuration_word(text) {
         return Reach::open(format!("`{}` says how something works later", shown(word)));
     }
-    if let Some(word) = service_id(text) {
+    if let Some(word) = service_id(text).filter(|_| server != ServerReach::Folder) {
         return Reach::open(format!("a service keeps the `{word}` under an id of its own"));
     }
     // A note tells nobody, whatever the other tools of its server do.
@@ -128,16 +155,19 @@ pub(super) fn determine_write_reach(
     }
     match local_object(text) {
         Some(word) => Reach::local(format!("`{}` is local", shown(word))),
-        None if server == ServerReach::Folder => {
-            Reach::local("its server keeps what it has on this machine")
-        }
+        None if server == ServerReach::Folder => Reach::local(KEEPS_FILES),
         None => Reach::open("nothing shows that it stays on this machine"),
     }
 }
 
+/// Whether the service that a tool names is the database that its server has on this machine.
+fn is_own_database(text: &ToolText, server: ServerReach) -> bool {
+    server == ServerReach::Folder && text.service.as_deref().is_some_and(service_name::is_database)
+}
+
 /// The evidence that decides for reads and writes alike.
-fn plain_reach(text: &ToolText, hints: ToolHints) -> Option<Reach> {
-    if let Some(word) = remote_word(text) {
+fn plain_reach(text: &ToolText, hints: ToolHints, server: ServerReach) -> Option<Reach> {
+    if let Some(word) = remote_word(text, server) {
         return Some(Reach::open(format!("`{word}` lies outside")));
     }
     match hints.open_world {
@@ -189,13 +219,14 @@ fn local_object(text: &ToolText) -> Option<&str> {
 }
 
 /// A word in the name, or an argument, which says that the tool reaches out.
-fn remote_word(text: &ToolText) -> Option<String> {
-    let of_name = text.name.iter().map(|word| singular(word));
+fn remote_word(text: &ToolText, server: ServerReach) -> Option<String> {
+    let counts = |word: &&str| server != ServerReach::Folder || !SORTING_WORDS.contains(word);
+    let of_name = text.name.iter().map(|word| singular(word)).filter(counts);
     let mut of_name = of_name.filter(|word| REMOTE_NOUNS.contains(word));
     if let Some(word) = of_name.next() {
         return Some(weaver_text::escape::line(word).into_owned());
     }
-    let mut argument = text.non_path_arguments.iter().map(|word| singular(word));
+    let mut argument = text.non_path_arguments.iter().map(|word| singular(word)).filter(counts);
     let found = argument.find(|word| REMOTE_ARGUMENTS.contains(word));
     found.map(|word| weaver_text::escape::line(word).into_owned())
 }

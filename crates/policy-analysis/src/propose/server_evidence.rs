@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::action::{self, ToolAction};
-use super::lexicon::singular;
+use super::lexicon::{self, singular};
 use super::tool_text::ToolText;
 use super::{ServerReach, ToolDescription, ToolHints, hints, local_write, reach, service_name};
 
@@ -24,10 +24,10 @@ impl ServerReach {
             return Self::Folder;
         }
         let hints_count = !hints::repeat_defaults(&tools);
-        match tools.into_iter().any(|tool| speaks_to_service(tool, hints_count)) {
-            true => Self::Service,
-            false => Self::Unknown,
+        if tools.iter().any(|tool| speaks_to_service(tool, hints_count)) {
+            return Self::Service;
         }
+        if keeps_tasks(&tools) { Self::Folder } else { Self::Unknown }
     }
 }
 
@@ -68,15 +68,56 @@ fn edits_documents(tools: &[&Value]) -> bool {
         && !texts.iter().any(speaks_elsewhere)
 }
 
-/// Whether a third of the tools, and at least three, name the same file, in which the server keeps what
-/// it has (`Add a task to TODO.md`), and none sends anything or names an address or an account.
-fn keeps_one_file(tools: &[&Value]) -> bool {
+/// Whether more than half of the tools, and at least three, are about tasks, and none names a service,
+/// sends anything or takes an address or an account. The stories and dependencies of such a list belong
+/// to it.
+fn keeps_tasks(tools: &[&Value]) -> bool {
+    let described: Vec<ToolDescription<'_>> =
+        tools.iter().map(|tool| ToolDescription::from_json(tool)).collect();
+    let is_about_tasks = |tool: &&ToolDescription<'_>| {
+        let text = ToolText::new(tool);
+        text.is_named(&reach::TASKS) || text.takes(&reach::TASKS)
+    };
+    let names_service = |tool: &ToolDescription<'_>| ToolText::new(tool).service.is_some();
+    let about = described.iter().filter(is_about_tasks).count();
+    about >= 3
+        && about.saturating_mul(2) > tools.len()
+        && !described.iter().any(names_service)
+        && !described.iter().any(reaches_out)
+}
+
+/// Whether a tool takes an address, browses, is said to be of an open world or names a service.
+pub(super) fn reaches_network(tools: &[&Value]) -> bool {
+    const BROWSER: [&str; 6] = ["browser", "webpage", "website", "web", "internet", "url"];
+    let hints_count = !hints::repeat_defaults(tools);
+    tools.iter().any(|tool| {
+        let tool = ToolDescription::from_json(tool);
+        let text = ToolText::new(&tool);
+        text.takes(&lexicon::ADDRESS_ARGUMENTS)
+            || text.is_about(&BROWSER)
+            || text.service.is_some()
+            || hints_count && tool.hints.open_world == Some(true)
+    })
+}
+
+/// Whether a tool sends something, or takes an address or an account.
+fn reaches_out(tool: &ToolDescription<'_>) -> bool {
     const SENDS: [&str; 9] =
         ["send", "share", "publish", "invite", "upload", "email", "push", "sync", "login"];
     const ELSEWHERE: [&str; 14] = [
         "owner", "email", "recipient", "account", "tenant", "organization", "attendee", "repo",
         "repository", "url", "host", "token", "workspace", "channel",
     ];
+    let text = ToolText::new(tool);
+    text.names_verb(&SENDS)
+        || !text.receivers.is_empty()
+        || text.last_words().any(|word| ELSEWHERE.contains(&word))
+        || tool.hints.open_world == Some(true)
+}
+
+/// Whether a third of the tools, and at least three, name the same file, in which the server keeps what
+/// it has (`Add a task to TODO.md`), and none sends anything or names an address or an account.
+fn keeps_one_file(tools: &[&Value]) -> bool {
     let described: Vec<ToolDescription<'_>> =
         tools.iter().map(|tool| ToolDescription::from_json(tool)).collect();
     let mut named: BTreeMap<String, usize> = BTreeMap::new();
@@ -87,13 +128,6 @@ fn keeps_one_file(tools: &[&Value]) -> bool {
         files.into_iter().for_each(|file| *named.entry(file).or_default() += 1);
     }
     let often = named.into_values().max().unwrap_or_default();
-    let reaches_out = |tool: &ToolDescription<'_>| {
-        let text = ToolText::new(tool);
-        text.names_verb(&SENDS)
-            || !text.receivers.is_empty()
-            || text.last_words().any(|word| ELSEWHERE.contains(&word))
-            || tool.hints.open_world == Some(true)
-    };
     often >= 3 && often.saturating_mul(3) >= tools.len() && !described.iter().any(reaches_out)
 }
 
@@ -114,7 +148,9 @@ fn speaks_to_service(tool: &Value, hints_count: bool) -> bool {
         && text.names_verb(&["approve", "request", "accept"]);
     // What is generated, a password for instance, lets nobody in yet.
     let is_made = found.why.starts_with("name `generate`");
-    reaches && found.why.starts_with("name `") && !is_step && !is_made
+    // Keys are sent to a terminal.
+    let is_typed = text.names_verb(&["send"]) && text.is_named(&["key", "keystroke"]);
+    reaches && found.why.starts_with("name `") && !is_step && !is_made && !is_typed
         || names_account
         || shares_tasks
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::ServerReach;
-use super::hints;
+use super::{hints, server_evidence};
 
 /// What the tools of a server show together, and none of them alone.
 ///
@@ -35,6 +35,15 @@ impl ServerTraits {
         let tools: Vec<&Value> = tools.into_iter().collect();
         let repeats_default_hints = hints::repeat_defaults(&tools);
         Self { reach: ServerReach::of(tools), repeats_default_hints }
+    }
+
+    /// Those of the server that lists these tools and was given a folder or a file of this machine. A
+    /// tool that takes an address, browses or names a service shows that the folder is not all it has.
+    #[must_use]
+    pub fn of_local_files<'a>(tools: impl IntoIterator<Item = &'a Value>) -> Self {
+        let tools: Vec<&Value> = tools.into_iter().collect();
+        let traits = Self::of(tools.iter().copied());
+        if server_evidence::reaches_network(&tools) { traits } else { traits.on_this_machine() }
     }
 
     /// Those of a server that was set up for something on this machine, and for nothing beyond it.

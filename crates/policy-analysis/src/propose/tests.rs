@@ -330,6 +330,38 @@ fn a_database_that_runs_here_is_local() {
 }
 
 #[test]
+fn a_server_that_was_given_a_folder_keeps_its_projects_there() {
+    let tool = |name: &str, arguments: &str| json!({ "name": name, "description": "Works on the memory bank.", "inputSchema": schema(arguments) });
+    let bank = [tool("bank_read", "projectName,fileName"), tool("bank_write", "projectName,text")];
+    let effects = |tools: &[Value], traits: ServerTraits| -> Vec<_> {
+        let tools = tools.iter().map(|tool| ToolDescription::from_json(tool).with_server(traits));
+        tools.map(|tool| words(&propose(&tool)).0).collect()
+    };
+    assert_eq!(effects(&bank, ServerTraits::of(&bank)), ["read_open", "write_open"]);
+    let here = ServerTraits::of_local_files(&bank);
+    assert_eq!(effects(&bank, here), ["read_local", "write_local"]);
+    for other in [tool("bank_fetch", "url"), tool("bank_send", "to"), tool("open_webpage", "")] {
+        let all = [&bank[..], std::slice::from_ref(&other)].concat();
+        let found = effects(&all, ServerTraits::of_local_files(&all));
+        assert_eq!(found[1], "write_open", "{other}");
+    }
+}
+
+#[test]
+fn a_list_of_operations_one_of_which_deletes_may_destroy() {
+    let batch = |choices: Value| {
+        let items = json!({ "properties": { "operation": { "type": "string", "enum": choices } } });
+        let operations = json!({ "type": "array", "items": items });
+        let input = json!({ "properties": { "operations": operations } });
+        let tool =
+            json!({ "name": "edit_files", "description": "Edits files.", "inputSchema": input });
+        words(&propose(&ToolDescription::from_json(&tool))).0
+    };
+    assert_eq!(batch(json!(["copy", "delete"])), "destructive");
+    assert_eq!(batch(json!(["copy", "rename"])), "write_local");
+}
+
+#[test]
 fn a_list_of_tasks_is_local_unless_people_work_together_on_it() {
     let tool = |name: &str, arguments: &str, description: &str| json!({ "name": name, "description": description, "inputSchema": schema(arguments) });
     let own = [

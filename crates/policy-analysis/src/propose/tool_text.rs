@@ -8,7 +8,7 @@ use weaver_types::JsonPointer;
 
 use super::argument::Argument;
 use super::service_name::named_service;
-use super::{ToolDescription, file_output, lexicon};
+use super::{ToolDescription, file_output, lexicon, listed_operations};
 
 /// The maximum length of a description that is read, in characters.
 const MAX_DESCRIPTION: usize = 2_000;
@@ -38,6 +38,10 @@ pub(super) struct ToolText {
     pub(super) takes_path: bool,
     /// Whether every call saves something in a file, or may replace one.
     pub(super) saves_file: bool,
+    /// Whether it takes a list of operations of which one takes something away.
+    pub(super) lists_destroying: bool,
+    /// Whether a switch takes away what the tool reads.
+    pub(super) has_destroying_switch: bool,
     /// The arguments that name who gets something.
     pub(super) receivers: Vec<String>,
     /// The service that the first sentence names, if it names one.
@@ -57,8 +61,7 @@ impl ToolText {
         let service = named_service(&description);
         // What other tools and their arguments are called says nothing of this one.
         let description = without_identifiers(&description);
-        let sentences = description.split(['.', ';', '\n', '!', ':', '(', ')']);
-        let sentences = sentences.map(split::words).filter(|words| !words.is_empty()).collect();
+        let sentences = sentences(&description);
         let names = argument_names(tool.input).into_iter().take(MAX_ARGUMENTS);
         let (mut arguments, mut non_path_arguments) = (BTreeSet::new(), BTreeSet::new());
         let (mut argument_words, mut receivers) = (Vec::new(), Vec::new());
@@ -80,6 +83,7 @@ impl ToolText {
         };
         let takes_path = argument_words.iter().any(is_path);
         let title = split::words(tool.title);
+        let all = all_arguments(tool.input);
         Self {
             name: split::identifier(tool.name),
             title,
@@ -89,6 +93,8 @@ impl ToolText {
             argument_words,
             takes_path,
             saves_file: file_output::is_always_saved(tool.input),
+            lists_destroying: listed_operations::lists_destroying(&all),
+            has_destroying_switch: listed_operations::has_destroying_switch(&all),
             receivers,
             service,
             is_document: tool.is_of_documents(),
@@ -144,6 +150,31 @@ impl ToolText {
     /// Whether the name of an argument contains one of these singular words.
     pub(super) fn takes(&self, words: &[&str]) -> bool {
         self.arguments.iter().any(|word| words.contains(&lexicon::singular(word)))
+    }
+}
+
+/// The words of each sentence. What a parenthesis says of a thing that is read (`standard (adds the
+/// notes)`) is no sentence.
+fn sentences(description: &str) -> Vec<Vec<String>> {
+    const OF_ANSWERS: [&str; 4] = ["adds", "includes", "creates", "stores"];
+    let mut out = Vec::new();
+    let mut rest = description;
+    let mut is_aside = false;
+    loop {
+        let end = rest.find(['.', ';', '\n', '!', ':', '(', ')']).unwrap_or(rest.len());
+        let (sentence, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        let words = split::words(sentence);
+        let is_of_answer =
+            is_aside && words.first().is_some_and(|word| OF_ANSWERS.contains(&word.as_str()));
+        if !words.is_empty() && !is_of_answer {
+            out.push(words);
+        }
+        let mut left = after.chars();
+        match left.next() {
+            Some(delimiter) => is_aside = delimiter == '(',
+            None => return out,
+        }
+        rest = left.as_str();
     }
 }
 

@@ -6,6 +6,7 @@ mod support;
 
 mod evaluation;
 mod lint;
+mod propose_local_servers;
 mod propose_servers;
 mod reachability;
 mod recorded;

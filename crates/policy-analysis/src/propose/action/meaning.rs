@@ -38,12 +38,48 @@ fn takes_new_password(text: &ToolText) -> bool {
     (text.is_document || text.takes_path) && text.last_words().any(is_password)
 }
 
+/// Whether a verb of loss is about a state that is set anew: `clear the flag`, `clear_selection`.
+pub(super) fn sets_state<'t>(word: &str, after: impl Iterator<Item = &'t String>) -> bool {
+    const STATES: [&str; 6] = ["flag", "marker", "blocker", "selection", "highlight", "filter"];
+    let mut object =
+        after.skip_while(|word| matches!(word.as_str(), "the" | "a" | "its" | "this" | "current"));
+    let is_state = object.next().is_some_and(|word| STATES.contains(&word.as_str()));
+    word.starts_with("clear") && is_state
+}
+
+/// Whether a description says that an update merges what is given into what is there.
+fn merges_update(word: &str, text: &ToolText) -> bool {
+    word.starts_with("merge")
+        && !text.names_verb(&["merge"])
+        && text.names_verb(&["update", "patch", "set", "edit", "modify"])
+}
+
+/// Whether it takes two folders of this machine, and nothing that leads elsewhere.
+fn takes_folders(text: &ToolText) -> bool {
+    let is_folder = |word: &&str| matches!(*word, "dir" | "directory" | "folder" | "path");
+    text.last_words().filter(is_folder).count() > 1
+        && text.receivers.is_empty()
+        && !text.takes(&lexicon::ADDRESS_ARGUMENTS)
+}
+
+/// Whether it turns a picture or a page, and no key.
+fn turns_picture(text: &ToolText) -> bool {
+    text.takes_path && text.is_about(&["image", "picture", "photo", "page", "pdf", "video"])
+}
+
 /// Refines the meaning of a verb by the nouns and arguments of the tool.
 pub(super) fn refine_action(action: ToolAction, word: &str, text: &ToolText) -> ToolAction {
     match action {
         // Cells are merged and words are replaced, as an editor does.
         ToolAction::Destroy if text.is_document && is_edit(word) => ToolAction::Write,
         ToolAction::Send if text.is_document && is_in_document(word) => ToolAction::Write,
+        // An update that merges something into what is there is an update.
+        ToolAction::Destroy if merges_update(word, text) => ToolAction::Write,
+        // One folder becomes like the other, which may lose what only that one had.
+        ToolAction::Send if word.starts_with("sync") && takes_folders(text) => ToolAction::Destroy,
+        ToolAction::GrantAccess if word.starts_with("rotat") && turns_picture(text) => {
+            ToolAction::Write
+        }
         // What a list of tasks or notes has is put back, or put anew, as an editor does.
         ToolAction::Destroy
             if matches!(word, "restore" | "undo") && text.is_named(&reach::TASKS)

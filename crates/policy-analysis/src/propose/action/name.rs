@@ -1,6 +1,6 @@
 //! Classifies a tool by the verbs of its name and of its title.
 
-use super::meaning::refine_action;
+use super::meaning::{refine_action, sets_state};
 use super::{Classification, ToolAction};
 use crate::propose::ToolHints;
 use crate::propose::tool_text::ToolText;
@@ -48,7 +48,9 @@ pub(super) fn classify_name(
             Sense::VerbOrNoun(action) => (action, false),
             Sense::VagueVerb(_) => continue,
         };
-        let next = make(one, action);
+        let object = text.name.iter().skip(one.position).skip(1);
+        let is_state = action == ToolAction::Destroy && sets_state(one.word, object);
+        let next = make(one, if is_state { ToolAction::Write } else { action });
         match &head {
             None if plain => {
                 head = Some(next);

@@ -1,6 +1,6 @@
 //! Classifies a tool by the sentences of its description.
 
-use super::meaning::refine_action;
+use super::meaning::{refine_action, sets_state};
 use super::{Classification, Evidence, ToolAction, strictest};
 use crate::propose::tool_text::ToolText;
 use crate::propose::verb::{self, Sense};
@@ -50,6 +50,9 @@ pub(super) fn classify_later_sentences(
                 }
             };
             let Some(action) = action else { continue };
+            let object = sentence.iter().skip(position).skip(1);
+            let is_state = action == ToolAction::Destroy && sets_state(word, object);
+            let action = if is_state { ToolAction::Write } else { action };
             if action > ToolAction::Read {
                 let action = refine_action(action, word, text);
                 out = strictest(out, Some(Classification::new(action, word, "description")));
@@ -97,7 +100,8 @@ fn is_denied(sentence: &[String], position: usize) -> bool {
 /// it is what the tool is for.
 fn stated_action(sentence: &[String], number: usize, position: usize) -> Option<ToolAction> {
     // What tools say of how they read: `accepts a list`, `applies the filter`, `calls the API`.
-    const OF_READS: [&str; 6] = ["accepts", "applies", "calls", "reports", "starts", "stops"];
+    const OF_READS: [&str; 7] =
+        ["accepts", "applies", "calls", "reports", "starts", "stops", "truncates"];
     const TELLS: [&str; 8] =
         ["post", "share", "email", "mail", "message", "tweet", "comment", "fax"];
     let word = sentence.get(position)?;

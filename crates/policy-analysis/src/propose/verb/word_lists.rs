@@ -72,7 +72,7 @@ pub(super) const VERBS: [(ToolAction, &[&str]); 8] = [
             "checkout", "clone", "pick", "capture", "compose", "checkin", "optimize", "optimise",
             "prepare", "collect", "hand", "handover", "assist", "clean", "wash", "cook",
             "dispense", "inject", "apply", "establish", "deploy", "release", "refresh", "rebuild",
-            "reindex", "reopen",
+            "reindex", "reopen", "regenerate", "crop", "flip",
         ],
     ),
     (
