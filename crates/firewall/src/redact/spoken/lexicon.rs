@@ -9,7 +9,7 @@ use crate::redact::validators::words;
 
 /// Verbs that say what a password is.
 pub(super) const VERBS: &[&str] = words![
-    "is" "was" "are" "be" "now" "reads" "stays" "remains" "ay" "ist" "lautet" "bleibt" "jetzt" "est" "ni" "yw" "da" "és" "estas" "it's" "c'est" "c’est" "reste"
+    "is" "was" "are" "be" "now" "reads" "stays" "remains" "ay" "ist" "lautet" "bleibt" "jetzt" "est" "ni" "yw" "és" "estas" "it's" "c'est" "c’est" "reste"
     "es" "è" "é" "e" "e'" "je" "to" "jest" "är" "er" "ir" "on" "este" "yra" "adalah" "là" "blijft" "je:" "е" "це"
     "war" "wird" "heißt" "becomes" "était" "sera" "devient" "era" "fue" "será" "queda"
     "estaba" "foi" "ficou" "fica" "sarà" "diventa" "werd" "wordt" "luidt" "luidde" "było" "był" "będzie" "brzmi"
