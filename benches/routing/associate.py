@@ -36,6 +36,8 @@ NEAR, LEAST, BEGIN = 90, 0.3, 0.3
 FARTHEST = 0.12
 # The strength in the file that counts as one, and the most words of a list and of all lists.
 FULL, MOST, ALL = 16, 16, 270_000
+# Of the trained lists, the least strength and the most words that are written: the rest costs time and finds little.
+LEAST_WRITTEN, MOST_WRITTEN = 5, 10
 HEAD = """# What the words of requests, and pairs of neighbours, imply of the words of tools: a number is the strength of the words
 # after it, in sixteenths. Written by benches/routing/associate.py.
 """
@@ -231,7 +233,8 @@ class Lexicon:
         strengths = np.minimum(np.round(self.weights * FULL), FULL - 1).astype(int)
         for at, source in enumerate(self.words + self.pairs):
             places = range(self.starts[at], self.starts[at + 1])
-            best = sorted((-strengths[place], self.of_list[place]) for place in places if strengths[place] > 0)
+            best = sorted((-strengths[place], self.of_list[place]) for place in places if strengths[place] >= LEAST_WRITTEN)
+            best = best[:MOST_WRITTEN]
             if best:
                 fields, before = [], 0
                 for strength, target in best:

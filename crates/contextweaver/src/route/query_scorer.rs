@@ -35,6 +35,8 @@ const LEADING_WORDS: u16 = 2;
 pub(super) const COMMON_WORD_WEIGHT: u64 = ONE / 2;
 /// Factor for a word that an intent rule implies, in the vector of the request.
 const INTENT_SEMANTIC_WEIGHT: u64 = ONE * 7 / 10;
+/// How many of the items with a word are looked at for one that has all others too.
+const MAX_COVERING_ITEMS: usize = 4_096;
 /// Factor for the strength of associations where items are compared by meaning too.
 const ASSOCIATION_WEIGHT_BESIDE_MEANING: u64 = ONE * 6 / 10;
 /// Above this number of words, the weight of expansions falls with the length of a request.
@@ -205,12 +207,17 @@ impl<'a> QueryScorer<'a> {
         (!others.is_empty()).then_some((all, QueryTerm::Synonyms { own, others }))
     }
 
-    /// The words of tools that a query implies, with their strengths. Where meaning is compared too, only
-    /// words that no visible item has imply others, and more weakly: of the rest the vectors know more.
+    /// The words of tools that a query implies, with their strengths. Where an item has all words of the
+    /// query, nothing needs to be implied, and nothing may take the place of that item. Where meaning is
+    /// compared too, only words that no visible item has imply others, and more weakly: of the rest the
+    /// vectors know more.
     fn associations(self, asked: &QueryTerms) -> Vec<Association> {
         let all = Associations::built_in();
         if !self.compares_meaning {
-            return all.implied_by(asked.sources.iter().copied());
+            return match self.is_covered(asked) {
+                true => Vec::new(),
+                false => all.implied_by(asked.sources.iter().copied()),
+            };
         }
         let words = asked.unigrams.iter().map(|(key, _)| *key);
         let mut found = all.implied_by(words.filter(|key| !self.has_visible_item(*key)));
@@ -219,6 +226,19 @@ impl<'a> QueryScorer<'a> {
                 fixed_point::mul(association.strength, ASSOCIATION_WEIGHT_BESIDE_MEANING);
         }
         found
+    }
+
+    /// Whether a visible item has all words of a query, as far as looking at the items with its rarest word
+    /// tells.
+    fn is_covered(self, asked: &QueryTerms) -> bool {
+        let words = asked.unigrams.iter().map(|(key, _)| self.index.unigrams(*key));
+        let mut lists: Vec<PostingsList<'_>> = words.collect();
+        lists.sort_by_key(|list| list.posting_count());
+        let Some((rarest, others)) = lists.split_first() else { return false };
+        rarest.postings().take(MAX_COVERING_ITEMS).any(|posting| {
+            let doc = posting.doc();
+            self.selection.contains(doc) && others.iter().all(|list| list.weight_in(doc).is_some())
+        })
     }
 
     /// The addend for a word that a query implies but does not contain, with the number of postings.

@@ -117,7 +117,7 @@ mod with_the_table {
         };
         let mut items: Vec<_> = (0..200).map(row).collect();
         items.push(SelectableItem::new(id("z.kennel"), "kennel", "Dogs and their breeds"));
-        let request = "the number of a puppy";
+        let request = "the number of a poodle";
         let found = |router: &Router| {
             router.route(request, 5).into_iter().any(|hit| hit.id.as_str() == "z.kennel")
         };
