@@ -168,3 +168,22 @@ pub fn sensitive_paths(home: Option<&str>, folders: &[String]) -> Vec<Pattern> {
     let has_folder = |pattern: &Pattern| folders.iter().any(|folder| pattern.matches(folder));
     patterns.filter(|pattern| !(is_at_a_place(pattern) && has_folder(pattern))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_begins_with_a_dot_is_sensitive_in_the_home_folder_itself() {
+        let places = sensitive_paths(Some("/home/ana/"), &[]);
+        let is_sensitive = |path: &str| places.iter().any(|place| place.matches(path));
+        for path in ["/home/ana/.psqlrc", "/home/ana/bin/x", "/home/ana/.oh-my-zsh/custom/a.zsh"] {
+            assert!(is_sensitive(path), "{path}");
+        }
+        for path in ["/home/ana/work/.gitignore", "/home/ana/notes.md", "/home/ben/.psqlrc"] {
+            assert!(!is_sensitive(path), "{path}");
+        }
+        let with_notes = sensitive_paths(Some("/home/ana"), &["/home/ana/.notes".to_owned()]);
+        assert!(!with_notes.iter().any(|place| place.matches("/home/ana/.notes/a.md")));
+    }
+}

@@ -288,11 +288,14 @@ fn a_browser_is_given_no_text_that_may_be_a_script() {
         "open`x`",
     ] {
         assert_eq!(opened("b.browser_open", script), Verdict::Hold, "{script}");
+        assert_eq!(opened("b.fetch", script), Verdict::Hold, "{script}");
     }
     for text in ["Anna (home)", "a < b", "- milk", "#menu > li", "5 - 3"] {
         assert_eq!(opened("b.browser_open", text), Verdict::Allow, "{text}");
     }
-    assert_eq!(opened("b.search", "Anna's f(x)"), Verdict::Allow);
+    let searched = json!({ "payload": "Anna's f(x)" });
+    let search = tainted_call("b.search", Effects::READ_OPEN, SinkKind::None, searched);
+    assert_eq!(search, Verdict::Allow);
 }
 
 #[test]

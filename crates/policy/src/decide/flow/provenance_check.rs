@@ -186,9 +186,8 @@ impl<'a> ProvenanceCheck<'a> {
         if value.as_str().is_some_and(|text| text.trim().is_empty()) {
             return self.check_empty(value, at);
         }
-        let holds_call = |text| {
-            self.tool.is_browser() && critical::may_be_script(text) && !critical::names_url(name)
-        };
+        let holds_call =
+            |text| self.opens_page() && critical::may_be_script(text) && !critical::names_url(name);
         let is_script =
             value.as_str().is_some_and(|text| critical::takes_script(name) || holds_call(text));
         if is_script || self.is_critical(at, name) {
@@ -239,10 +238,18 @@ impl<'a> ProvenanceCheck<'a> {
         Ok(())
     }
 
-    /// Whether a value is a URL at a trusted destination and contains no sensitive value. So is one
-    /// that goes to no host: that of a file of this machine, and in an argument for URLs a path and a
-    /// `data:` URL. But a page may send anything anywhere from a browser, so only tools that read
-    /// documents may be given one, and a browser no path, which it may take for a host.
+    /// Whether the call reads a page, by a browser or at a URL, where a text beside it may be run.
+    fn opens_page(&self) -> bool {
+        let reads = self.query.capability.spec().effects.impact == Impact::Read;
+        let members = self.query.arguments.and_then(Value::as_object);
+        let takes_url =
+            || members.is_some_and(|all| all.keys().any(|key| critical::names_url(key)));
+        self.tool.is_browser() || reads && takes_url()
+    }
+
+    /// Whether a value is a URL at a trusted destination, or goes to no host (a file of this machine, a path,
+    /// a `data:` URL), and contains no sensitive value. In a browser a page may send anything anywhere, and
+    /// a path may be taken for a host.
     fn goes_to_trusted_destination(&self, value: &Value, name: &str) -> bool {
         let (Some(url), Some(destinations)) = (value.as_str(), self.destinations) else {
             return false;
