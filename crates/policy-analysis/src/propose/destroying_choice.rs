@@ -11,11 +11,13 @@ const ACTIONS: [&str; 12] = [
     "intent", "function",
 ];
 /// Beginnings of values that take something away.
-const DESTROYING: [&str; 26] = [
+const DESTROYING: [&str; 24] = [
     "delete", "remove", "drop", "destroy", "purge", "prune", "clear", "forget", "reset", "wipe",
     "erase", "truncate", "uninstall", "revoke", "kill", "terminate", "unlink", "discard",
-    "archive_all", "empty", "rm", "del", "trash", "evict", "rollback", "revert",
+    "archive_all", "empty", "trash", "evict", "rollback", "revert",
 ];
+/// Words that say it as they stand: `deliver` and `delta` take nothing away.
+const DESTROYING_WORDS: [&str; 2] = ["del", "rm"];
 /// Words of tools that put files or whole folders into other places.
 const COPIES: [&str; 13] = [
     "copy", "move", "rename", "sync", "mirror", "replace", "compress", "extract", "archive",
@@ -51,7 +53,12 @@ fn condition(argument: &Argument<'_>, copies: bool) -> Option<ArgumentPredicate>
     let patterns: Vec<String> = match choices.is_empty() {
         // `delete_all`, `force_delete`
         true => {
-            DESTROYING.iter().flat_map(|word| [format!("{word}*"), format!("*_{word}*")]).collect()
+            let beginnings =
+                DESTROYING.iter().flat_map(|word| [format!("{word}*"), format!("*_{word}*")]);
+            let words = DESTROYING_WORDS
+                .iter()
+                .flat_map(|word| [(*word).to_owned(), format!("{word}_*"), format!("*_{word}")]);
+            beginnings.chain(words).collect()
         }
         false => choices.into_iter().filter(|choice| is_destroying(choice)).collect(),
     };
@@ -74,7 +81,10 @@ fn names_action(name: &str) -> bool {
 
 fn is_destroying(choice: &str) -> bool {
     let words = weaver_text::split::identifier(choice);
-    let destroys = |word: &String| DESTROYING.iter().any(|known| word.starts_with(known));
+    let destroys = |word: &String| {
+        DESTROYING.iter().any(|known| word.starts_with(known))
+            || DESTROYING_WORDS.contains(&word.as_str())
+    };
     words.iter().any(destroys) || DESTROYING.contains(&choice.to_ascii_lowercase().as_str())
 }
 
@@ -105,6 +115,14 @@ mod tests {
         let free = || json!({ "request": { "properties": { "op": { "type": "string" } } } });
         assert!(holds("memory", free(), &json!({ "request": { "op": "forget_all" } })));
         assert!(holds("memory", free(), &json!({ "request": { "op": "force_delete" } })));
+        for (op, is_held) in [("del", true), ("rm_all", true), ("deliver", false), ("delta", false)]
+        {
+            assert_eq!(
+                holds("memory", free(), &json!({ "request": { "op": op } })),
+                is_held,
+                "{op}"
+            );
+        }
         let typed = || json!({ "action_type": { "enum": ["list", "hard-reset", "preset"] } });
         assert!(holds("x", typed(), &json!({ "action_type": "hard-reset" })));
         assert!(!holds("x", typed(), &json!({ "action_type": "preset" })));
