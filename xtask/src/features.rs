@@ -1,5 +1,5 @@
 //! `cargo xtask features [--each]`: each published crate must build without its default features,
-//! and with each of its features alone.
+//! and each library with each of its features alone.
 
 use anyhow::Result;
 use cargo_metadata::{Package, TargetKind};
@@ -10,7 +10,7 @@ use crate::{process, workspace};
 /// Options of `features`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Check the crates that have features with each feature alone, instead of with none.
+    /// Check each library with each of its features alone, instead of each crate with none.
     #[arg(long)]
     pub each: bool,
 }
@@ -18,12 +18,15 @@ pub struct Args {
 /// Check each published crate alone, so that features enabled by other crates cannot hide a
 /// problem.
 ///
+/// Other steps check two sets of features: `package` the defaults of each crate, `lint` all features.
+/// Nobody depends on an executable, so that only its build without features is left to check.
+///
 /// # Errors
 /// If a crate does not build; names the command that failed.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
     for package in workspace::published(&metadata) {
-        let features = if args.each { non_default_features(package) } else { vec![""] };
+        let features = if args.each { features_to_check(package) } else { vec![""] };
         for feature in features {
             let mut command = process::cargo(sh).args(["check", "-p", package.name.as_str()]);
             // Only the library: its tests are checked with all features.
@@ -42,9 +45,20 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The features of a crate except `default`, in order.
-fn non_default_features(package: &Package) -> Vec<&str> {
-    package.features.keys().map(String::as_str).filter(|name| *name != "default").collect()
+/// The features of a library, in order, except `default` and one that alone is the default.
+fn features_to_check(package: &Package) -> Vec<&str> {
+    let alone_by_default = match package.features.get("default").map(Vec::as_slice) {
+        Some([only]) => Some(only.as_str()),
+        _ => None,
+    };
+    package
+        .features
+        .keys()
+        .map(String::as_str)
+        .filter(|name| {
+            has_library(package) && *name != "default" && Some(*name) != alone_by_default
+        })
+        .collect()
 }
 
 fn has_default_features(package: &Package) -> bool {
@@ -57,11 +71,11 @@ fn has_library(package: &Package) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_default_features, has_library, non_default_features};
+    use super::{features_to_check, has_default_features, has_library};
     use crate::workspace;
 
     #[test]
-    fn every_feature_but_the_default_is_checked_alone() {
+    fn every_feature_of_a_library_but_the_default_is_checked_alone() {
         let metadata = workspace::metadata().unwrap();
         let find = |name: &str| {
             workspace::published(&metadata)
@@ -69,9 +83,10 @@ mod tests {
                 .find(|one| one.name.as_str() == name)
                 .unwrap()
         };
-        assert_eq!(non_default_features(find("weaver-text")), ["confusable", "stem", "tiktoken"]);
-        assert_eq!(non_default_features(find("weaver-gateway")), ["keychain", "tiktoken"]);
-        assert!(non_default_features(find("weaver-policy")).is_empty());
+        assert_eq!(features_to_check(find("weaver-text")), ["confusable", "stem", "tiktoken"]);
+        assert_eq!(features_to_check(find("weaver-gateway")), ["keychain"]);
+        assert!(features_to_check(find("weaver-policy")).is_empty());
+        assert!(features_to_check(find("weaver-cli")).is_empty());
         assert!(has_library(find("weaver-gateway")) && !has_library(find("weaver-cli")));
         assert!(has_default_features(find("weaver-cli")));
         assert!(!has_default_features(find("weaver-drivers")));

@@ -1,11 +1,12 @@
 //! `cargo xtask package [--offline]`: a dry run of publishing.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use cargo_metadata::Package;
+use cargo_metadata::{DependencyKind, Package};
 use xshell::{Shell, cmd};
 
 use crate::{process, workspace};
@@ -66,8 +67,9 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     }
     fs::copy(root.join("Cargo.lock"), unpacked.join("Cargo.lock"))
         .context("copying Cargo.lock to the unpacked packages")?;
-    sh.write_file(unpacked.join("Cargo.toml"), manifest(&published))?;
-    check(sh, &unpacked, target, args.offline)
+    let profiles = profiles(&sh.read_file(root.join("Cargo.toml"))?)?;
+    sh.write_file(unpacked.join("Cargo.toml"), manifest(&published) + &profiles)?;
+    check(sh, &unpacked, &published, target, args.offline)
 }
 
 /// The folder of an unpacked package, as named in its archive.
@@ -86,16 +88,50 @@ fn manifest(packages: &[&Package]) -> String {
     text
 }
 
-fn check(sh: &Shell, unpacked: &Path, target: &Path, offline: bool) -> Result<()> {
+/// The profiles of the workspace, for the unpacked one: so both share what is compiled of others.
+fn profiles(root_manifest: &str) -> Result<String> {
+    let mut manifest: toml::Table = root_manifest.parse().context("reading Cargo.toml")?;
+    manifest.retain(|key, _| key == "profile");
+    toml::to_string(&manifest).context("writing the profiles")
+}
+
+/// Check the packages on top, each with those that it depends on.
+///
+/// One by one, so that what is compiled of others has the features of `cargo check -p` and is there
+/// already after `features`.
+fn check(
+    sh: &Shell,
+    unpacked: &Path,
+    published: &[&Package],
+    target: &Path,
+    offline: bool,
+) -> Result<()> {
     let _there = sh.push_dir(unpacked);
-    let command = process::cargo(sh).args(["check", "--workspace"]);
-    let command = if offline { command.arg("--offline") } else { command };
-    process::run(command.env("CARGO_TARGET_DIR", target))
+    for package in packages_to_check(published) {
+        let command = process::cargo(sh).args(["check", "-p", package]);
+        let command = if offline { command.arg("--offline") } else { command };
+        process::run(command.env("CARGO_TARGET_DIR", target))?;
+    }
+    Ok(())
+}
+
+/// The packages that no other one depends on: with their dependencies they are all.
+fn packages_to_check<'a>(published: &[&'a Package]) -> Vec<&'a str> {
+    let needed: BTreeSet<&str> = published
+        .iter()
+        .flat_map(|package| &package.dependencies)
+        .filter(|dependency| dependency.kind == DependencyKind::Normal && !dependency.optional)
+        .map(|dependency| dependency.name.as_str())
+        .collect();
+    let names = published.iter().map(|package| package.name.as_str());
+    names.filter(|name| !needed.contains(name)).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::manifest;
+    use std::collections::BTreeSet;
+
+    use super::{manifest, packages_to_check, profiles};
     use crate::workspace;
 
     #[test]
@@ -109,5 +145,30 @@ mod tests {
             let path = read["patch"]["crates-io"][package.name.as_str()]["path"].as_str();
             assert_eq!(path, Some(format!("{}-{}", package.name, package.version).as_str()));
         }
+    }
+
+    #[test]
+    fn the_packages_on_top_bring_all_others_along() {
+        let metadata = workspace::metadata().unwrap();
+        let published = workspace::published(&metadata);
+        let mut names = packages_to_check(&published);
+        assert_eq!(names, ["weaver-cli", "weaver-stack"]);
+        let mut reached = BTreeSet::new();
+        while let Some(name) = names.pop() {
+            let package = published.iter().find(|one| one.name.as_str() == name);
+            if let Some(package) = package.filter(|_| reached.insert(name)) {
+                let needed = package.dependencies.iter().filter(|one| !one.optional);
+                names.extend(needed.map(|one| one.name.as_str()));
+            }
+        }
+        assert_eq!(reached.len(), published.len());
+    }
+
+    #[test]
+    fn profiles_alone_are_taken_over() {
+        let manifest = "[workspace]\nmembers = []\n\n[profile.dev.package.\"*\"]\ndebug = false\n";
+        let table: toml::Table = profiles(manifest).unwrap().parse().unwrap();
+        assert_eq!(table.len(), 1);
+        assert_eq!(table["profile"]["dev"]["package"]["*"]["debug"].as_bool(), Some(false));
     }
 }
