@@ -19,7 +19,7 @@ mod passphrase;
 mod passphrase_generator;
 
 pub use error::SecretError;
-pub use key_file::{KDF_ITERATIONS, KDF_LANES, KDF_MEMORY_KIB, KeyFile, VERSION};
+pub use key_file::{KdfCosts, KeyFile, VERSION};
 pub use keychain::{KEYCHAIN_SERVICE, Keychain, KeychainError, SystemKeychain};
 pub(crate) use keychain::{add_entry_hint, is_entry_name};
 pub use passphrase::{MIN_PASSPHRASE_CHARS, Passphrase};

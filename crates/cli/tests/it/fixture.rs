@@ -391,7 +391,7 @@ fn call(id: &Value, params: &Value) {
                 texts.map(|text| json!({ "type": "text", "text": text })).collect();
             reply(id, &json!({ "content": blocks }));
         }
-        "big" => text(id, &"0123456789 ".repeat(10 * 1024 * 1024 / 11)),
+        "big" => text(id, &"0123456789 ".repeat(3 * 1024 * 1024 / 11)),
         "picture" => reply(
             id,
             &json!({"content": [{"type": "image", "data": "iVBORw0KGgpJSERS", "mimeType": "image/png"}]}),

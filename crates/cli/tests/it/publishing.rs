@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_gateway::secret::{KdfCosts, KeyFile, Passphrase};
 use weaver_trace_store::checkpoint::{
     CallReceipt, KeyChange, KeyUse, SignedNote, TrustPolicy, VerifiedCheckpoint, VerifierKey,
     cosign,
@@ -33,7 +33,7 @@ fn signing(settings: &str) -> (Folder, PublicKey) {
 fn new_key(folder: &Folder, name: &str) -> PublicKey {
     let passphrase = Passphrase::new("a passphrase".to_owned().into()).unwrap();
     let id = KeyId::parse("log").unwrap();
-    let (file, key) = KeyFile::generate(id, &passphrase, &OsRandom).unwrap();
+    let (file, key) = KeyFile::generate_at(KdfCosts::LOWEST, id, &passphrase, &OsRandom).unwrap();
     file.write_new(&folder.path(name)).unwrap();
     key.public()
 }

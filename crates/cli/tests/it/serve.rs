@@ -215,7 +215,7 @@ fn large_results_fit_the_budget_and_pictures_arrive_whole() {
     let picture = json!({"type": "image", "data": "iVBORw0KGgpJSERS", "mimeType": "image/png"});
     assert_eq!(body["content"], json!([picture]));
     for mode in ["summary", "table", "handle_only"] {
-        for (tool, size) in [("good.big", 10_000_000), ("good.picture", 11)] {
+        for (tool, size) in [("good.big", 3_000_000), ("good.picture", 11)] {
             let asked = json!({"capability": tool, "mode": mode});
             let (is_error, body) = client.call("tool_execute", asked);
             assert!(!is_error, "{body}");

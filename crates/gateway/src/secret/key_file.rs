@@ -20,12 +20,28 @@ use crate::clients::{replace_file, write_new_file};
 
 /// The version of the format that this build writes, and the newest that it reads.
 pub const VERSION: u64 = 1;
-/// The memory cost of Argon2id for new files, in KiB.
-pub const KDF_MEMORY_KIB: u32 = 64 * 1024;
-/// The time cost of Argon2id for new files: passes over the memory.
-pub const KDF_ITERATIONS: u32 = 3;
-/// The parallelism of Argon2id for new files.
-pub const KDF_LANES: u32 = 1;
+/// The costs of Argon2id, by which a passphrase becomes the key of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KdfCosts {
+    /// Memory in KiB.
+    pub memory_kib: u32,
+    /// Passes over the memory.
+    pub iterations: u32,
+    /// Parallelism.
+    pub lanes: u32,
+}
+
+impl KdfCosts {
+    /// The lowest that is read: for keys that guard nothing, as those of tests.
+    pub const LOWEST: Self = Self { memory_kib: 8 * 1024, iterations: 1, lanes: 1 };
+}
+
+impl Default for KdfCosts {
+    /// Those of every key that Weaver itself makes.
+    fn default() -> Self {
+        Self { memory_kib: 64 * 1024, iterations: 3, lanes: 1 }
+    }
+}
 
 const KIND: &str = "weaver-key";
 const CIPHER: &str = "xchacha20poly1305";
@@ -37,9 +53,9 @@ const NONCE_BYTES: usize = 24;
 const MAX_FILE_BYTES: usize = 16 * 1024;
 /// The bounds of the costs that a file may demand: a planted file must neither stall the machine
 /// nor make guessing cheap.
-const ALLOWED_MEMORY_KIB: std::ops::RangeInclusive<u32> = 8 * 1024..=1024 * 1024;
-const ALLOWED_ITERATIONS: std::ops::RangeInclusive<u32> = 1..=16;
-const ALLOWED_LANES: std::ops::RangeInclusive<u32> = 1..=4;
+const ALLOWED_MEMORY_KIB: std::ops::RangeInclusive<u32> = KdfCosts::LOWEST.memory_kib..=1024 * 1024;
+const ALLOWED_ITERATIONS: std::ops::RangeInclusive<u32> = KdfCosts::LOWEST.iterations..=16;
+const ALLOWED_LANES: std::ops::RangeInclusive<u32> = KdfCosts::LOWEST.lanes..=4;
 
 /// An encrypted private key with its public metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +102,7 @@ struct KeyFileJson {
 }
 
 impl KeyFile {
-    /// Generates a new key and encrypts it.
+    /// Generates a new key and encrypts it, with the default costs.
     ///
     /// # Errors
     /// [`SecretError::Random`], and [`SecretError::Derivation`] if there is not enough memory.
@@ -95,13 +111,27 @@ impl KeyFile {
         passphrase: &Passphrase,
         random: &dyn Random,
     ) -> Result<(Self, SigningKey), SecretError> {
+        Self::generate_at(KdfCosts::default(), id, passphrase, random)
+    }
+
+    /// The same with other costs.
+    ///
+    /// # Errors
+    /// As [`KeyFile::generate`], also for costs that Argon2 does not know. A file with costs outside
+    /// the bounds of [`KeyFile::parse`] cannot be read again.
+    pub fn generate_at(
+        costs: KdfCosts,
+        id: KeyId,
+        passphrase: &Passphrase,
+        random: &dyn Random,
+    ) -> Result<(Self, SigningKey), SecretError> {
         let mut seed = Zeroizing::new([0_u8; SEED_BYTES]);
         random.fill(seed.as_mut_slice())?;
-        let file = Self::encrypt(id, &seed, passphrase, random)?;
+        let file = Self::encrypt(costs, id, &seed, passphrase, random)?;
         Ok((file, SigningKey::from_seed(*seed)))
     }
 
-    /// The same key under another passphrase, with a new salt and the current costs.
+    /// The same key under another passphrase, with a new salt and the default costs.
     ///
     /// # Errors
     /// As [`KeyFile::open`] and [`KeyFile::generate`].
@@ -112,10 +142,11 @@ impl KeyFile {
         random: &dyn Random,
     ) -> Result<Self, SecretError> {
         let seed = self.seed(current)?;
-        Self::encrypt(self.id().clone(), &seed, new, random)
+        Self::encrypt(KdfCosts::default(), self.id().clone(), &seed, new, random)
     }
 
     fn encrypt(
+        costs: KdfCosts,
         id: KeyId,
         seed: &[u8; SEED_BYTES],
         passphrase: &Passphrase,
@@ -127,9 +158,9 @@ impl KeyFile {
         random.fill(&mut nonce)?;
         let kdf = Kdf {
             algorithm: ALGORITHM.to_owned(),
-            memory_kib: KDF_MEMORY_KIB,
-            iterations: KDF_ITERATIONS,
-            lanes: KDF_LANES,
+            memory_kib: costs.memory_kib,
+            iterations: costs.iterations,
+            lanes: costs.lanes,
             salt: STANDARD.encode(salt),
         };
         let header = KeyFileHeader {

@@ -9,7 +9,7 @@ use weaver_agent_kernel::{
     Call, Caller, Invocation, Kernel, Registry, SignedFileOutcome, block_on,
 };
 use weaver_gateway::config;
-use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_gateway::secret::{KdfCosts, KeyFile, Passphrase};
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, RecordKey, RecordWrite};
 use weaver_types::{
@@ -26,12 +26,15 @@ pub(crate) const PASSPHRASE: &str = "correct horse\n";
 /// owner of the process; one whose key is over; and one whom the keys document does not know.
 pub(crate) const PEOPLE: [&str; 6] = ["alice", "bob", "low", "olga", "past", "mallory"];
 
-/// Key files are costly to make, and no test changes one.
+/// Key files are costly to make, even with the lowest costs, and no test changes one.
 static FILES: LazyLock<Vec<KeyFile>> = LazyLock::new(|| {
     let passphrase = Passphrase::new(PASSPHRASE.to_owned().into()).unwrap();
     PEOPLE
         .iter()
-        .map(|name| KeyFile::generate(KeyId::parse(name).unwrap(), &passphrase, &OsRandom))
+        .map(|name| {
+            let id = KeyId::parse(name).unwrap();
+            KeyFile::generate_at(KdfCosts::LOWEST, id, &passphrase, &OsRandom)
+        })
         .map(|made| made.unwrap().0)
         .collect()
 });

@@ -17,7 +17,7 @@ use crate::support::{LEDGER, folder, query_program, shim};
 
 const EVENTS: u64 = 200;
 /// How many bits of the file are sampled in the normal run.
-const BITS: usize = 20_000;
+const BITS: usize = 8_000;
 /// Bytes of a block, for the trace of what is read.
 const BLOCK: usize = 4096;
 /// Of the proofs that read a block, one in this many is checked, different ones for each bit: in so
