@@ -1,5 +1,6 @@
 //! Conditions on the arguments of a call, each on the value at one JSON pointer.
 
+mod file_name;
 mod harmless_sql;
 mod host;
 mod number;
@@ -89,7 +90,8 @@ pub struct ArgumentPredicate {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub reading_sql: Option<bool>,
     /// Whether the value holds a text, at whatever depth, that a program would read as an option, since
-    /// it begins with `-` or `--` and a letter; or is a text that begins with `:`, `.` or `+` or has white space in it.
+    /// it begins with `-` or `--` and a letter and does more than choose what is shown; or is a text that
+    /// begins with `:`, `.` or `+` or has white space in it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub holds_options: Option<bool>,
     /// The value is an object that has no other members than these.

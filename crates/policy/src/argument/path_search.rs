@@ -4,6 +4,7 @@
 use serde_json::Value;
 use weaver_types::JsonPointer;
 
+use super::file_name::all_named_places_satisfy;
 use super::path;
 use crate::critical::{ArgumentRole, argument_role, names_content, names_path};
 use crate::pattern::{FoldedText, Pattern};
@@ -25,7 +26,8 @@ pub(super) fn all_paths_inside(at: &JsonPointer, value: &Value, folders: &[Strin
 }
 
 /// Whether a path in the value matches one of these patterns, as it is written or as programs
-/// resolve it (a relative one also from `./`), or may lead anywhere, or is nested too deeply to tell. Case is ignored, as many file
+/// resolve it (a relative one also from `./`), or may lead anywhere, or is nested too deeply to tell. A
+/// name in another argument counts as one in the folders of the call. Case is ignored, as many file
 /// systems do.
 pub(super) fn any_path_matches(at: &JsonPointer, value: &Value, patterns: &[Pattern]) -> bool {
     let fits_none = |text: &str| {
@@ -35,7 +37,8 @@ pub(super) fn any_path_matches(at: &JsonPointer, value: &Value, patterns: &[Patt
         !patterns.iter().any(|one| readings.iter().any(|reading| one.matches_any_case(reading)))
     };
     let test = PathTest { is_path: may_be_path, holds: &fits_none };
-    !all_paths_satisfy(&field_name(at), value, &test, 0)
+    !(all_paths_satisfy(&field_name(at), value, &test, 0)
+        && all_named_places_satisfy(value, may_be_path, &fits_none))
 }
 
 /// The name of the field at a pointer. An item has the name of its list.
@@ -77,7 +80,21 @@ fn is_path(name: &str, text: &str) -> bool {
     let is_output = || {
         ["output", "out"].contains(&name) && (text.contains(['/', '\\']) || text.starts_with('.'))
     };
-    names_path(name) || !names_content(name) && (looks_like_path(text) || is_output())
+    let is_named = || names_path(name) && !(may_name_content(name) && is_no_path(text));
+    is_named() || !names_content(name) && (looks_like_path(text) || is_output())
+}
+
+/// Names of paths that others use for a content, or for where something is from: `source` is what a
+/// cell of a notebook holds.
+fn may_name_content(name: &str) -> bool {
+    ["source", "src", "target", "root", "destination"].contains(&name)
+}
+
+/// Whether a text is of several lines, or the address of a page, and looks like no path.
+fn is_no_path(text: &str) -> bool {
+    let text = text.trim();
+    let is_page = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
+    (text.contains('\n') || is_page) && !looks_like_path(text)
 }
 
 /// Like [`is_path`], and for a content that is nothing but an absolute path: `new` of a tool that
@@ -174,6 +191,12 @@ mod tests {
         for path in ["", "/data/etc/x", "/etcetera", "~/notes/a", "C:\\data\\a"] {
             assert!(!fits("/path", json!(path)), "{path}");
         }
+        for content in ["x = 1\ny = 2", "https://example.org/a/.ssh/b"] {
+            assert!(!fits("", json!({ "path": "/data/a.ipynb", "source": content })), "{content}");
+        }
+        for path in ["x\n/../.ssh/id", "/etc/x\n", "x/.ssh/id\n"] {
+            assert!(fits("", json!({ "path": "/data/a", "source": path })), "{path}");
+        }
         assert!(!fits("/files", json!(["a", "b"])) && !fits("/files", json!([])));
         assert!(!fits("/content", json!("/etc/passwd")) && !fits("/path", json!(7)));
         let mut deep = json!("a");
@@ -181,6 +204,43 @@ mod tests {
             deep = json!([deep]);
         }
         assert!(fits("/files", deep));
+    }
+
+    #[test]
+    fn a_name_beside_a_folder_is_a_file_in_it() {
+        let patterns = ["*/.bash*", "*/.git/*", "/home/ana/.*", "/home/ana/bin/*", "*/AGENTS.md"]
+            .map(|text| Pattern::parse(text).unwrap());
+        let fits =
+            |value: Value| any_path_matches(&JsonPointer::parse("").unwrap(), &value, &patterns);
+        for (name, text) in [
+            ("new_name", ".bashrc"),
+            ("newName", ".bashrc"),
+            ("name", ".bashrc"),
+            ("new", ".bashrc"),
+            ("title", ".bashrc"),
+            ("as_name", " .bashrc "),
+            ("script", "bin/ls"),
+            ("document", ".psqlrc"),
+            ("new_title", ".git/hooks/pre-commit"),
+            ("title", "AGENTS.md"),
+        ] {
+            let call = json!({ "path": "/home/ana/notes.txt", name: text, "content": "x" });
+            assert!(fits(call), "{name} {text}");
+            let call = json!({ "folder": "/home/ana/", "options": { name: text } });
+            assert!(fits(call), "{name} {text}");
+        }
+        for call in [
+            json!({ "path": "/home/ana/notes.txt", "new_name": "notes2.txt" }),
+            json!({ "path": "/home/ana/notes", "extension": ".md", "pattern": ".bash*" }),
+            json!({ "path": "/home/ana/work/.gitignore", "content": ".bashrc" }),
+            json!({ "folder": "/home/ana/work", "title": ".NET is great. See docs/a" }),
+            json!({ "folder": "/home/ana/work/a", "name": "bin/ls", "url": "https://b.example/.git/x" }),
+            json!({ "title": ".bashrc" }),
+        ] {
+            assert!(!fits(call.clone()), "{call}");
+        }
+        let many = vec!["a/b.txt"; 5_000];
+        assert!(fits(json!({ "folder": "/data", "names": many })));
     }
 
     #[test]

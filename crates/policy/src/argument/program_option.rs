@@ -29,11 +29,37 @@ pub(super) fn holds_options(value: &Value) -> bool {
 }
 
 /// Whether a text begins like an option: one dash or two and a letter. A number with a sign, as in
-/// `git log -5`, does no more than count, and an item of a list or a rule in a text is none.
+/// `git log -5`, does no more than count, and an item of a list or a rule in a text is none. Nor is
+/// an option that only chooses what is shown.
 fn is_option(text: &str) -> bool {
     let Some(rest) = text.trim_start().strip_prefix('-') else { return false };
     let rest = rest.strip_prefix('-').unwrap_or(rest);
-    rest.is_empty() || rest.starts_with(|first: char| first.is_ascii_alphabetic())
+    let begins_like_one =
+        rest.is_empty() || rest.starts_with(|first: char| first.is_ascii_alphabetic());
+    begins_like_one && !only_chooses_what_is_shown(text)
+}
+
+/// Options of `git log`, `git diff` and `git show` that only choose what of it is shown and how, and
+/// do nothing else in other programs that read. Whole and spelled out, since programs accept the
+/// beginning of a long option for it.
+const DISPLAY_OPTIONS: [&str; 34] = [
+    "--abbrev-commit", "--all", "--branches", "--cached", "--decorate", "--first-parent",
+    "--follow", "--full-history", "--graph", "--ignore-all-space", "--ignore-case", "--merges",
+    "--minimal", "--name-only", "--name-status", "--no-color", "--no-decorate", "--no-ext-diff",
+    "--no-merges", "--no-patch", "--numstat", "--oneline", "--patch", "--porcelain", "--raw",
+    "--reverse", "--short", "--shortstat", "--staged", "--stat", "--summary", "--tags",
+    "--topo-order", "--word-diff",
+];
+
+/// The same with a value, which is a number, a date, a name or a word.
+const DISPLAY_OPTIONS_WITH_VALUE: [&str; 14] = [
+    "--abbrev=", "--after=", "--author=", "--before=", "--color=", "--committer=", "--date=",
+    "--diff-filter=", "--grep=", "--max-count=", "--since=", "--skip=", "--unified=", "--until=",
+];
+
+fn only_chooses_what_is_shown(text: &str) -> bool {
+    DISPLAY_OPTIONS.contains(&text)
+        || DISPLAY_OPTIONS_WITH_VALUE.iter().any(|option| text.starts_with(option))
 }
 
 #[cfg(test)]
@@ -53,6 +79,13 @@ mod tests {
             json!(["main", "--output=x"]),
             json!([["\u{b}-x"]]),
             json!({ "--output": "x" }),
+            json!("--oneline --output=x"),
+            json!(["--oneline", "--output=x"]),
+            json!("--stat=x"),
+            json!("--on"),
+            json!("--textconv"),
+            json!("--ext-diff"),
+            json!("-O/tmp/x"),
         ] {
             assert!(holds_options(&value), "{value}");
         }
@@ -61,6 +94,9 @@ mod tests {
             json!("main~2 "),
             json!(["-1", "fix bug", "./a"]),
             json!("-20"),
+            json!("--oneline"),
+            json!(["--oneline", "-5", "--since=2 weeks ago", "--author=Ana"]),
+            json!(["--staged", "--name-only"]),
             json!({ "text": "- milk\n- eggs" }),
             json!(["---\ntitle: x", "-> x", "--- a/x"]),
             json!(5),

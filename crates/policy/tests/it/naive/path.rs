@@ -96,7 +96,52 @@ fn begins_as_path(text: &str) -> bool {
 
 /// Whether a text of this name is a path.
 fn is_path(name: &str, text: &str) -> bool {
+    let ambiguous = matches!(name, "source" | "src" | "target" | "root" | "destination");
+    let other = text.trim().contains('\n')
+        || text.trim().starts_with("http://")
+        || text.trim().starts_with("https://");
+    if ambiguous && other && !begins_as_path(text) && !begins_as_path(text.trim()) {
+        return false;
+    }
     names_path(name) || begins_as_path(text) && !is_content(name)
+}
+
+/// Whether a text of this name could be a file beside a path of the call.
+fn is_file_name(name: &str, text: &str) -> bool {
+    let words = weaver_text::split::identifier(name);
+    let last = words.last().map_or("", String::as_str);
+    let kinds = "extension extensions ext suffix prefix pattern patterns glob filter query include \
+                 exclude ignore format type selector";
+    let named = "name names title new slug basename".split(' ').any(|one| one == last);
+    let may_be = named || !is_content(name) && !kinds.split_whitespace().any(|one| one == last);
+    let text = text.trim();
+    may_be
+        && text.len() < 256
+        && text.chars().any(|c| matches!(c, '.' | '/' | '\\'))
+        && !text.chars().any(|c| c.is_whitespace() || c.is_control())
+        && !text.contains("://")
+}
+
+/// Each file name of the value in each folder and beside each file of it.
+fn named_places(value: &Json) -> Vec<String> {
+    let mut all = Vec::new();
+    texts("", value, 0, &mut all);
+    let all: Vec<(String, String)> =
+        all.into_iter().filter_map(|(name, text)| Some((name, text?))).collect();
+    let mut places = Vec::new();
+    for (_, file) in all.iter().filter(|(n, t)| !is_path(n, t) && is_file_name(n, t)) {
+        for (_, path) in all.iter().filter(|(n, t)| is_path(n, t)) {
+            let path = path.trim().trim_end_matches(['/', '\\']);
+            let end = path.rfind(['/', '\\']).unwrap_or(0);
+            for folder in [path, &path[..end]] {
+                let file = file.trim();
+                let place =
+                    if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
+                places.push(place);
+            }
+        }
+    }
+    places
 }
 
 /// The texts of a value with the names above them, and how deep each stands.
@@ -149,8 +194,10 @@ pub(crate) fn holds_paths(at: &str, value: &Json) -> bool {
 /// Whether the value has a path that fits one of the patterns, or may have one.
 pub(crate) fn any_fits(at: &str, value: &Json, patterns: &[&str]) -> bool {
     let fits = |text: &str| fits_one_any_case(patterns, text);
-    paths(at, value).iter().any(|text| {
+    let named = named_places(value).into_iter().map(Some);
+    paths(at, value).into_iter().chain(named).any(|text| {
         let Some(text) = text else { return true };
+        let text = text.as_str();
         fits(text)
             || resolve(text).is_none_or(|resolved| {
                 let relative = !resolved.starts_with('/');
