@@ -152,11 +152,19 @@ fn candidates_text(
     }
     for (number, candidate) in candidates.iter().enumerate() {
         let what = match candidate.width {
-            AllowScope::Same => "the same call; only texts for people and times are free",
-            AllowScope::Similar => {
-                "calls to places like it; other texts and numbers are free, other arguments are not let through"
+            AllowScope::Same if proposal.free.is_empty() => {
+                "the same call, to the letter".to_owned()
             }
-            AllowScope::Tool => "every call of this tool",
+            AllowScope::Same => {
+                let free = escape::line(&proposal.free.join("`, `")).into_owned();
+                format!("the same call; `{free}` may be anything")
+            }
+            AllowScope::Similar => {
+                "calls to places like it; other texts and numbers are free, other \
+                                    arguments are not let through"
+                    .to_owned()
+            }
+            AllowScope::Tool => "every call of this tool".to_owned(),
         };
         let width = output::bold(candidate.width.as_str());
         out.push_str(&format!("\n{}  {width}: {what}\n", number + 1));

@@ -17,6 +17,7 @@ mod argument_pattern;
 mod destination_values;
 mod evidence;
 mod folders;
+mod free_texts;
 mod grouping;
 mod policy_text;
 mod sibling_tools;

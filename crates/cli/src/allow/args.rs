@@ -14,7 +14,7 @@ Examples:
   weaver allow call_3f… --width same --yes   without a question
   weaver allow call_3f… --json               the rules, and nothing signed
 
-Three widths: `same` allows the same call, with other texts for people and other times; `similar` calls
+Three widths: `same` allows the same call (of a message, with other texts and times); `similar` calls
 to the same folder, host or domain; `tool` every call of the tool. Each is shown with what it would
 have made of the calls of the last days. A rule that holds or denies the call gets an exception.
 What leaves the machine or destroys is never allowed by a rule: for it, approvals in advance are

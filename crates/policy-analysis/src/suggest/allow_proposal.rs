@@ -10,6 +10,7 @@ use super::absent_arguments::{declared_arguments, require_absent};
 use super::argument_pattern::{ArgumentSlot, ObservedValues, constrain};
 use super::destination_values::{DestinationValue, ValueKind, ValueShape, destination_values};
 use super::folders;
+use super::free_texts::free_texts;
 use super::unchanged_arguments::{require_no_others, require_unchanged};
 use crate::history::{RecordedArguments, RecordedCall};
 use crate::replay;
@@ -17,7 +18,7 @@ use crate::replay;
 /// How similar to the stopped call another call must be for the rule to allow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AllowScope {
-    /// It has the same arguments, except texts for people and times.
+    /// It has the same arguments. Of a message to people, its texts and times may differ.
     Same,
     /// It has a similar destination: the same folder, host or mail domain.
     Similar,
@@ -37,6 +38,8 @@ weaver_types::words! {
 pub struct AllowProposal {
     /// The rules, the narrowest first. Scopes with equal rules are merged.
     pub rules: Vec<(AllowScope, Rule)>,
+    /// The arguments that the rule for the same call leaves free: texts and times of a message.
+    pub free: Vec<String>,
     /// The rules of the policy that stop the call and need an exception.
     pub stopped_by: Vec<String>,
     /// The host of a read that was stopped after untrusted input. Adding it to the trusted
@@ -103,6 +106,7 @@ pub fn propose_allow_rules(
         let destination = trusted_destination(set, call, &stopping_results).ok_or(refusal)?;
         return Ok(AllowProposal {
             rules: Vec::new(),
+            free: Vec::new(),
             stopped_by: Vec::new(),
             destination: Some(destination),
             needs_standing_approval: false,
@@ -121,6 +125,8 @@ pub fn propose_allow_rules(
         SinkKind::None => SinkKind::ExternalSend,
         sink => sink,
     };
+    let stopped_by = replay::stopping_rules(set, call).map_err(|_| NotAllowable::UnknownTool)?;
+    let free = free_texts(set, &stopped_by, capability.sink(), call.capability.as_str(), arguments);
     let values = destination_values(arguments, sink, capability.spec().effects);
     let declared = declared_arguments(&capability);
     let mut absent = declared.clone();
@@ -132,9 +138,9 @@ pub fn propose_allow_rules(
         let Some(mut matches) = conditions_for(call, &values, width) else { continue };
         if width != AllowScope::Tool {
             require_absent(&mut matches, &absent);
-            require_unchanged(&mut matches, arguments, &declared, width);
+            require_unchanged(&mut matches, arguments, &declared, &free, width);
             if matches.arguments.is_empty() {
-                // It has nothing but texts for people: the rule would be that for the tool.
+                // It has no arguments: the rule would be that for the tool.
                 continue;
             }
             require_no_others(&mut matches, arguments);
@@ -146,10 +152,11 @@ pub fn propose_allow_rules(
             rules.push((width, rule));
         }
     }
-    let stopped_by = replay::stopping_rules(set, call).map_err(|_| NotAllowable::UnknownTool)?;
     let needs_standing_approval =
         stopping_results.iter().any(|result| result.check == CheckKind::Floor);
-    Ok(AllowProposal { rules, stopped_by, destination: None, needs_standing_approval })
+    let free: Vec<String> =
+        free.iter().map(|at| at.as_str().trim_start_matches('/').to_owned()).collect();
+    Ok(AllowProposal { rules, free, stopped_by, destination: None, needs_standing_approval })
 }
 
 /// The host of a read that was stopped only because of untrusted input, if all of its URLs have the

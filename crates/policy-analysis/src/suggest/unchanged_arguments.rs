@@ -12,16 +12,24 @@ use weaver_types::JsonPointer;
 use super::allow_proposal::AllowScope;
 
 /// Requires that arguments are as they were, unless a condition names them already: for the same call all
-/// but texts for people and times, for a similar one those whose other values are not similar.
+/// but the `free` ones, for a similar one those whose other values are not similar.
 pub(super) fn require_unchanged(
     matches: &mut MatchConditions,
     arguments: &Value,
     declared: &BTreeSet<JsonPointer>,
+    free: &BTreeSet<JsonPointer>,
     scope: AllowScope,
 ) {
     let members = arguments.as_object().into_iter().flatten();
-    let bound = members.filter(|(name, value)| is_bound(name, value, scope));
-    let bound = bound.filter_map(|(name, _)| pointer_to(name));
+    let bound = members.filter_map(|(name, value)| {
+        let at = pointer_to(name)?;
+        let is_bound = match scope {
+            AllowScope::Same => !free.contains(&at),
+            AllowScope::Similar => is_bound_in_similar(name, value),
+            AllowScope::Tool => false,
+        };
+        is_bound.then_some(at)
+    });
     let places: BTreeSet<JsonPointer> = declared.iter().cloned().chain(bound).collect();
     for at in places {
         let Some(value) = at.find(arguments) else { continue };
@@ -54,31 +62,26 @@ pub(super) fn require_no_others(matches: &mut MatchConditions, arguments: &Value
     }
 }
 
-fn pointer_to(name: &str) -> Option<JsonPointer> {
+pub(super) fn pointer_to(name: &str) -> Option<JsonPointer> {
     JsonPointer::parse(&format!("/{}", JsonPointer::escape_step(name))).ok()
 }
 
 /// Whether one place is the other, or in it.
-fn is_within(inner: &JsonPointer, outer: &JsonPointer) -> bool {
+pub(super) fn is_within(inner: &JsonPointer, outer: &JsonPointer) -> bool {
     inner
         .as_str()
         .strip_prefix(outer.as_str())
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn is_bound(name: &str, value: &Value, scope: AllowScope) -> bool {
+fn is_bound_in_similar(name: &str, value: &Value) -> bool {
     let role = critical::argument_role(name);
     let is_text = matches!(role, ArgumentRole::Text | ArgumentRole::Time);
-    match (scope, value) {
-        (AllowScope::Tool, _) => false,
-        (_, Value::Object(_) | Value::Bool(_)) => true,
-        (_, Value::Null) => !is_text,
-        (AllowScope::Same, Value::Array(items)) => !(is_text && items.iter().all(Value::is_string)),
-        (AllowScope::Same, Value::Number(_) | Value::String(_)) => !is_text,
-        (AllowScope::Similar, Value::Array(items)) => items.is_empty() && !is_text,
-        (AllowScope::Similar, Value::String(text)) => {
-            role == ArgumentRole::Setting || text.trim().is_empty() && !is_text
-        }
-        (AllowScope::Similar, Value::Number(_)) => false,
+    match value {
+        Value::Object(_) | Value::Bool(_) => true,
+        Value::Null => !is_text,
+        Value::Array(items) => items.is_empty() && !is_text,
+        Value::String(text) => role == ArgumentRole::Setting || text.trim().is_empty() && !is_text,
+        Value::Number(_) => false,
     }
 }

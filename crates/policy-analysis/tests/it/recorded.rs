@@ -514,16 +514,17 @@ fn a_rule_for_a_stopped_call_leaves_no_empty_or_declared_argument_free() {
     );
     let mut log = Log::new();
     log.done(&with_note);
-    assert_eq!(replay(&draft, log.history.calls(), NOW, NOW).now.allow, 1, "texts are free");
+    let verdicts = replay(&draft, log.history.calls(), NOW, NOW).now;
+    assert_eq!(verdicts.allow, 0, "the note of a payment may decide where it goes");
 }
 
 #[test]
-fn a_rule_for_the_same_call_leaves_only_texts_for_people_and_times_free() {
+fn a_rule_for_the_same_message_leaves_only_texts_for_people_and_times_free() {
     let arguments = |text: &str, acl: &str, public: bool, options: Value| {
         json!({ "recipient": "ana", "body": text, "acl": acl, "public": public,
             "options": options, "limit": 5 })
     };
-    let made = |arguments| Made::new("shop.reserve", arguments);
+    let made = |arguments| Made::new("web.fetch", arguments);
     let options = || json!({ "track": true });
     let mut log = Log::new();
     let held = made(arguments("a", "private", false, options()));
@@ -548,10 +549,56 @@ fn a_rule_for_the_same_call_leaves_only_texts_for_people_and_times_free() {
             arguments("a", "private", true, options()),
             arguments("a", "private", false, headers),
         ] {
-            assert_eq!(allows(rule, other.clone()), (rule.0, is_tool), "{other}");
+            // Another word for another place is similar, where nothing says that it decides.
+            let is_similar = rule.0 == AllowScope::Similar && other["acl"] != "private";
+            assert_eq!(allows(rule, other.clone()), (rule.0, is_tool || is_similar), "{other}");
         }
     }
     assert_eq!(proposal.rules.len(), 3);
+    assert_eq!(proposal.free, ["body"]);
+}
+
+/// A text that the rule looks at, one that is executed, and what decides about deletions.
+#[test]
+fn a_rule_for_the_same_call_binds_what_it_was_stopped_for() {
+    let contracts = format!(
+        "{CONTRACTS}[capabilities.\"box.run_command\"]\neffects = \"read_open\"\nsink = \"external_send\"\n\
+         [capabilities.\"notes.delete\"]\neffects = \"write_local\"\nsink = \"destructive\"\n"
+    );
+    let stopping = "[[rules]]\nname = \"statements\"\nmatch = { arguments = [{ at = \"/text\", reading_sql = false }] }\n\
+                    effect = \"require_approval\"\nreason = \"x\"\n";
+    for (id, policy, arguments) in [
+        ("web.fetch", stopping, json!({ "to": "ana", "text": "uptime" })),
+        ("web.fetch", "", json!({ "to": "ana", "topic": "home/lamp" })),
+        ("web.fetch", "", json!({ "path": "/home/ana/.bashrc", "content": "alias a=b" })),
+        ("box.run_command", "", json!({ "to": "ana", "text": "uptime" })),
+        ("db.query", "", json!({ "database": "shop", "query": "UPDATE t SET a=1" })),
+        (
+            "notes.delete",
+            "",
+            json!({ "mailbox": "a", "before_date": "2001-01-01", "subject": "spam" }),
+        ),
+    ] {
+        let mut log = Log::new();
+        let held = Made::new(id, arguments.clone());
+        let call = log.refused(&held.stopped("deny", "rule", "no_matching_rule"));
+        let call = log.history.find(&call).unwrap();
+        let set = load(policy, &contracts, "").unwrap();
+        let proposal = propose_allow_rules(&set, call).unwrap();
+        assert_eq!(proposal.free, [""; 0], "{id}");
+        let (width, rule) = proposal.rules.first().unwrap();
+        assert_eq!(*width, AllowScope::Same);
+        let draft = load(&rule_text(rule), &contracts, "").unwrap();
+        assert_eq!(replay(&draft, [call], NOW, NOW).now.deny, 0, "{}", rule_text(rule));
+        for name in arguments.as_object().unwrap().keys() {
+            let mut other = arguments.clone();
+            other[name] = json!("another");
+            let mut log = Log::new();
+            log.done(&Made::new(id, other));
+            let verdicts = replay(&draft, log.history.calls(), NOW, NOW).now;
+            assert_eq!(verdicts.deny, 1, "{name}: {}", rule_text(rule));
+        }
+    }
 }
 
 #[test]
