@@ -22,6 +22,8 @@ pub(super) struct AuthorizationRequest<'a> {
     pub(super) scopes: &'a BTreeSet<String>,
     /// The key that the tokens will be bound to.
     pub(super) key: Option<&'a DpopKey>,
+    /// Whether the operator named the authorization server; otherwise the MCP server did.
+    pub(super) issuer_is_configured: bool,
 }
 
 /// An authorization code, and the values needed to exchange it.
@@ -32,6 +34,11 @@ pub(super) struct AuthorizationCode {
 }
 
 impl AuthorizationRequest<'_> {
+    /// Checks the page at which a person is to log in.
+    pub(super) fn check_page(&self, page: &Url) -> Result<(), OAuthError> {
+        if self.issuer_is_configured { Ok(()) } else { check_page_of(page, &self.server.issuer) }
+    }
+
     /// Lets the person authorise the request, and returns the resulting code.
     pub(super) async fn obtain_code(
         &self,
@@ -51,6 +58,7 @@ impl AuthorizationRequest<'_> {
                 what: "the authorization endpoint",
                 reason: "it is not https",
             })?;
+        self.check_page(&url)?;
         let (pkce, state) = (Pkce::new(random)?, random_token(random)?);
         let redirect_uri = agent.redirect_uri();
         let scopes: Vec<&str> = self.scopes.iter().map(String::as_str).collect();
@@ -81,6 +89,40 @@ impl AuthorizationRequest<'_> {
         let code = read_redirect(&redirect, &redirect_uri, &state, self.server)?;
         Ok(AuthorizationCode { code, verifier: pkce.verifier, redirect_uri })
     }
+}
+
+/// Refuses a page of another site than its issuer, and one that brings parameters of the request along.
+///
+/// An MCP server under foreign control could name an authorization server of its own whose metadata send
+/// the person to the page of an honest one, and the code that it issues to a token endpoint of its own
+/// (a mix-up attack, RFC 9700 §4.4). An honest issuer that sends no `iss` gives nothing to compare.
+fn check_page_of(page: &Url, issuer: &str) -> Result<(), OAuthError> {
+    const OWN_PARAMETERS: [&str; 8] = [
+        "response_type", "client_id", "redirect_uri", "state", "scope", "resource",
+        "response_mode", "request_uri",
+    ];
+    let refused = |reason| Err(OAuthError::Address { what: "the authorization endpoint", reason });
+    if !Url::parse(issuer).is_ok_and(|issuer| is_same_site(page, &issuer)) {
+        return refused(
+            "it is of another site than the issuer that names it; if that is right, set `issuer` of the \
+             server in the configuration",
+        );
+    }
+    if page.query_pairs().any(|(name, _)| OWN_PARAMETERS.contains(&name.as_ref())) {
+        return refused("it has a parameter that only the request sets");
+    }
+    Ok(())
+}
+
+/// Whether both have one origin, or the host of one is a subdomain of the other's.
+fn is_same_site(one: &Url, other: &Url) -> bool {
+    let is_below = |one: &Url, other: &Url| match (one.domain(), other.domain()) {
+        (Some(one), Some(other)) => {
+            other.contains('.') && one.strip_suffix(other).is_some_and(|rest| rest.ends_with('.'))
+        }
+        _ => false,
+    };
+    one.origin() == other.origin() || is_below(one, other) || is_below(other, one)
 }
 
 /// Reads the authorization code from the redirect.
@@ -142,6 +184,35 @@ mod tests {
         };
         let redirect = Url::parse(&format!("{BACK}?{query}")).unwrap();
         read_redirect(&redirect, BACK, "s", &server)
+    }
+
+    #[test]
+    fn the_page_of_a_login_is_of_the_issuer_that_gets_its_code() {
+        let check = |endpoint: &str, issuer: &str| {
+            check_page_of(&Url::parse(endpoint).unwrap(), issuer).is_ok()
+        };
+        let issuer = "https://login.example.com/tenant";
+        for endpoint in [
+            "https://login.example.com/authorize",
+            "https://login.example.com/authorize?audience=a",
+            "https://example.com/authorize",
+            "https://eu.login.example.com/authorize",
+        ] {
+            assert!(check(endpoint, issuer), "{endpoint}");
+        }
+        for endpoint in [
+            "https://login.honest.example/authorize",
+            "https://login.example.com.honest.example/authorize",
+            "https://notlogin.example.com/authorize",
+            "https://login.example.com:8443/authorize",
+            "https://com/authorize",
+            "https://login.example.com/authorize?scope=admin",
+            "https://login.example.com/authorize?client_id=c",
+        ] {
+            assert!(!check(endpoint, issuer), "{endpoint}");
+        }
+        assert!(!check("http://127.0.0.1:8/authorize", "http://127.0.0.1:9"));
+        assert!(check("http://127.0.0.1:9/authorize", "http://127.0.0.1:9"));
     }
 
     /// The table of 2026-07-28.

@@ -259,13 +259,13 @@ impl OAuthClient {
         let client = self.client_identity(http_client, &discovered, agent).await?;
         let key = discovered.new_dpop_key()?;
         let scopes = self.scopes(challenge, &discovered);
-        let resource = discovered.resource.resource.as_str();
         let request = AuthorizationRequest {
             server: &discovered.server,
             client: &client,
-            resource,
+            resource: discovered.resource.resource.as_str(),
             scopes: &scopes,
             key: key.as_ref(),
+            issuer_is_configured: self.settings.issuer.is_some(),
         };
         let endpoint =
             discovered.endpoint(&self.proofs, &self.settings, http_client, &client, key.as_ref());

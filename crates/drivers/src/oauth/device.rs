@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::Url;
 use tokio::time::{Instant, sleep};
 use zeroize::Zeroizing;
 
@@ -50,6 +51,9 @@ pub(super) async fn run(
             .ok_or_else(|| wrong("it has no `verification_uri`"))?,
         user_code: text_field(&value, "user_code").ok_or_else(|| wrong("it has no `user_code`"))?,
     };
+    let page = Url::parse(&prompt.verification_uri)
+        .map_err(|_| wrong("its `verification_uri` is no address"))?;
+    request.check_page(&page)?;
     let seconds = |key: &str| value.get(key).and_then(serde_json::Value::as_u64);
     let lifetime =
         seconds("expires_in").map_or(MAX_LOGIN_TIME, Duration::from_secs).min(MAX_LOGIN_TIME);

@@ -17,7 +17,7 @@ use weaver_types::{CapabilityId, UpstreamName};
 use super::exported_name;
 use super::list_page::{ListPage, UnknownCursor, page};
 use super::server_feature::{ServerFeatures, prompt_id};
-use super::unlisted_uri;
+use super::unlisted_uri::{self, ListedUris};
 
 /// The scheme of a URI that names its server.
 const SCHEME: &str = "weaver://";
@@ -75,8 +75,8 @@ pub(crate) struct FeatureSnapshot {
     ambiguous: BTreeSet<String>,
     /// Patterns that match the servers' templates.
     patterns: Vec<(UpstreamName, Glob)>,
-    /// The servers that have resources, each with the schemes of the URIs that it lists.
-    servers: BTreeMap<UpstreamName, BTreeSet<String>>,
+    /// The servers that have resources, each with what its URIs lead to.
+    servers: BTreeMap<UpstreamName, ListedUris>,
     /// The servers of which a list could not be read.
     pub(crate) partly_listed: BTreeSet<UpstreamName>,
     /// The features that at least one server supports.
@@ -153,8 +153,8 @@ impl FeatureSnapshot {
         support.logs |= features.supports_logging;
         if features.has_resources {
             let listed = features.resources.iter().chain(&features.templates);
-            let schemes = listed.filter_map(|item| unlisted_uri::scheme_of(item.identifier()));
-            self.servers.insert(server.clone(), schemes.collect());
+            let listed = ListedUris::of(listed.map(|item| item.identifier()));
+            self.servers.insert(server.clone(), listed);
         }
     }
 
@@ -201,14 +201,14 @@ impl FeatureSnapshot {
             return Some(address.clone()).filter(|address| may_see(&address.server));
         }
         if let Some((server, server_uri)) = split_server_prefix(uri) {
-            let (server, schemes) =
+            let (server, listed) =
                 self.servers.get_key_value(server).filter(|(server, _)| may_see(server))?;
             let is_known = self.has_template_for(server, server_uri)
                 || self.uris_by_address.contains_key(&ResourceAddress {
                     server: server.clone(),
                     uri: server_uri.to_owned(),
                 });
-            if !is_known && !unlisted_uri::may_be_served(server_uri, server.as_str(), schemes) {
+            if !is_known && !listed.may_be_served(server_uri, server.as_str()) {
                 return None;
             }
             return Some(ResourceAddress { server: server.clone(), uri: server_uri.to_owned() });
@@ -220,16 +220,16 @@ impl FeatureSnapshot {
         let matching: BTreeSet<&UpstreamName> = self
             .patterns
             .iter()
-            .filter(|(_, pattern)| pattern.matches(uri))
+            .filter(|(_, pattern)| pattern.matches(uri) && !unlisted_uri::goes_up(uri))
             .map(|(s, _)| s)
             .collect();
         // What no server lists or has a template for would be fetched from wherever it leads.
         let candidates: Vec<&UpstreamName> = if matching.is_empty() {
-            let may_serve = |server: &UpstreamName, schemes| {
-                unlisted_uri::may_be_served(uri, server.as_str(), schemes) && may_see(server)
+            let may_serve = |server: &UpstreamName, listed: &ListedUris| {
+                listed.may_be_served(uri, server.as_str()) && may_see(server)
             };
             let servers = self.servers.iter();
-            let servers = servers.filter(|(server, schemes)| may_serve(server, schemes));
+            let servers = servers.filter(|(server, listed)| may_serve(server, listed));
             servers.map(|(server, _)| server).collect()
         } else {
             matching.into_iter().filter(|server| may_see(server)).collect()
@@ -241,7 +241,8 @@ impl FeatureSnapshot {
     }
 
     fn has_template_for(&self, server: &UpstreamName, uri: &str) -> bool {
-        self.patterns.iter().any(|(own, pattern)| own == server && pattern.matches(uri))
+        let fits = |(own, pattern): &(UpstreamName, Glob)| own == server && pattern.matches(uri);
+        !unlisted_uri::goes_up(uri) && self.patterns.iter().any(fits)
     }
 
     /// The exported URI of a resource.

@@ -99,8 +99,13 @@ fn an_address_of_the_network_is_found_only_where_a_server_lists_it_or_has_a_temp
     ] {
         assert_eq!(found(&one, uri), None, "{uri}");
     }
-    let files = snapshot(&[server("a", &["file:///b"], &[])]);
-    assert_eq!(found(&files, "file:///a"), at("a", "file:///a"));
+    let files = snapshot(&[server("a", &["file:///srv/b"], &[])]);
+    assert_eq!(found(&files, "file:///srv/a"), at("a", "file:///srv/a"));
+    assert_eq!(found(&files, "file:///etc/passwd"), None);
+    let folder = snapshot(&[server("a", &[], &["file:///srv/{p}"])]);
+    assert_eq!(found(&folder, "file:///srv/a/b"), at("a", "file:///srv/a/b"));
+    assert_eq!(found(&folder, "file:///srv/../etc/passwd"), None);
+    assert_eq!(found(&folder, "weaver://a/file:///srv/%2e%2e/etc/passwd"), None);
     assert_eq!(found(&files, "file://evil.example/a"), None);
     let two = snapshot(&[server("a", &[], &["https://{host}/x"]), server("b", &[], &[])]);
     assert_eq!(found(&two, "https://a.example/x"), at("a", "https://a.example/x"));
