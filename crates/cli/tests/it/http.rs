@@ -482,6 +482,45 @@ fn a_call_that_is_cut_off_by_the_end_of_the_daemon_is_answered() {
     read_until(&mut stream, "\"weaver/reason\":\"outcome_unknown\"");
 }
 
+/// A connection that is open when the daemon restarts cannot be handed over. What comes on it then is sent
+/// again on a new one, for which the next daemon answers.
+#[test]
+fn a_request_on_an_open_connection_is_sent_to_the_next_daemon() {
+    let nap = "\n[tools.nap]\ndescription = \"Waits\"\n[tools.nap.program]\n\
+               command = \"sleep\"\nargs = [\"4\"]\n";
+    let contract = "[capabilities.\"tools.*\"]\neffects = \"read_local\"\nsink = \"none\"\n";
+    let listen = "[http]\nlisten = \"127.0.0.1:0\"\n";
+    let folder = folder(&[("good", "good")], &format!("{listen}{nap}"), contract);
+    let client = Client::shim(&folder, &[]).shaken();
+    let web = Web::of_running(folder, Some(client));
+    let id = web.open();
+    let session = [("mcp-session-id", id.as_str())];
+    let nap = json!({ "capability": "tools.nap", "arguments": {} });
+    let nap = json!({ "name": "tool_execute", "arguments": nap });
+    let mut napping = web.begin_post(&session, &request(2, "tools/call", nap));
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n",
+        web.address, web.token
+    );
+    let mut open = TcpStream::connect(&web.address).unwrap();
+    open.write_all(head.as_bytes()).unwrap();
+    let config = web.config();
+    let restart = std::thread::spawn(move || weaver(&["restart", "--config", &config]));
+    // No connection is accepted any more, and the call still runs.
+    std::thread::sleep(Duration::from_secs(2));
+    open.write_all(b"content-length: 0\r\n\r\n").unwrap();
+    let mut bytes = Vec::new();
+    open.read_to_end(&mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap().to_ascii_lowercase();
+    assert!(text.starts_with("http/1.1 307 "), "{text}");
+    assert!(text.contains("\r\nlocation: /mcp\r\n"), "{text}");
+    assert!(text.contains("\r\nconnection: close\r\n"), "{text}");
+    let again = web.post(&session, &request(3, "tools/list", json!({})));
+    assert_eq!(again.status, 200, "{again:?}");
+    assert_eq!(restart.join().unwrap().code, 0);
+    read_until(&mut napping, "\"id\":2");
+}
+
 #[test]
 fn nobody_comes_without_a_token_that_is_in_force() {
     let web = Web::new("");

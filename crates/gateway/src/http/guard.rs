@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{HOST, ORIGIN};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::{CONNECTION, HOST, LOCATION, ORIGIN};
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
@@ -27,8 +28,7 @@ pub(super) async fn check_request(
 ) -> Response {
     gateway.server.telemetry().http.requests.add(1);
     if gateway.connections.closing.is_cancelled() {
-        let problem = "the gateway is about to end; try again in a moment";
-        return refuse(HttpRefusal::Closing, StatusCode::SERVICE_UNAVAILABLE, problem);
+        return send_again(request.uri());
     }
     let headers = request.headers();
     if !is_host_known(&gateway, headers) {
@@ -72,6 +72,15 @@ pub(super) async fn check_request(
         }
         Err(refusal) => refusal.into_response(),
     }
+}
+
+/// Lets a client send its request once more on another connection, which the next gateway accepts: this
+/// one ends, and a connection of its own cannot be handed over. A redirect by 307 repeats method and body
+/// (RFC 9110, section 15.4.8).
+fn send_again(uri: &Uri) -> Response {
+    let target = uri.path_and_query().map_or("/", PathAndQuery::as_str).to_owned();
+    (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, target), (CONNECTION, "close".to_owned())])
+        .into_response()
 }
 
 fn refuse(reason: HttpRefusal, status: StatusCode, problem: &'static str) -> Response {

@@ -58,8 +58,6 @@ refusals! {
     Scope = "scope";
     /// The policy gives its subject no role.
     NoRole = "no_role";
-    /// The gateway is about to end.
-    Closing = "closing";
 }
 
 /// How many requests were refused for each reason.
