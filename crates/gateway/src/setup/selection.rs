@@ -57,10 +57,13 @@ impl SelectedServer {
     }
 
     /// Whether every client that has the server leaves this tool out. The gateway has one policy for
-    /// all of them, so a tool that one of them takes stays.
+    /// all of them, so a tool that one of them takes stays. Ids with a slash are resources and prompts,
+    /// of which no such list speaks.
     #[must_use]
     pub fn leaves_out(&self, tool: &str) -> bool {
-        !self.tool_filters.is_empty() && self.tool_filters.iter().all(|one| one.leaves_out(tool))
+        !tool.contains('/')
+            && !self.tool_filters.is_empty()
+            && self.tool_filters.iter().all(|one| one.leaves_out(tool))
     }
 
     /// The clients that leave out tools which another one takes, so that they get them too.

@@ -126,6 +126,8 @@ fn tools_that_all_clients_leave_out_are_left_out() {
     let entry = |key: &str, tools: Value| json!({ "s": { "command": "sh", key: tools } });
     home.put("gemini", Scope::User, &entry("excludeTools", json!(["drop", "wipe"])));
     let left_out = |selection: &Selection| {
+        // Such lists say nothing of resources.
+        assert!(!selection.servers[0].leaves_out("resources/read"));
         ["read", "drop", "wipe"].map(|tool| selection.servers[0].leaves_out(tool))
     };
     let selection = home.select(&[]);
