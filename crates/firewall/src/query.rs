@@ -8,6 +8,7 @@ mod condition;
 mod drill_down;
 mod hidden_columns;
 mod nested_rows;
+mod number_style;
 mod query_json;
 mod redacted_rows;
 mod result_source;

@@ -86,6 +86,14 @@ impl Cell {
         is_exact.then(|| Self::Decimal(number, text.to_owned()))
     }
 
+    /// The number that `plain` writes in full, shown as another text.
+    pub(super) fn decimal_of(plain: &str, text: &str) -> Option<Self> {
+        match Self::decimal(plain)? {
+            Self::Decimal(number, _) => Some(Self::Decimal(number, text.to_owned())),
+            _ => None,
+        }
+    }
+
     /// True for a text that contains the other text, and for a list that has the other value as an
     /// item.
     pub(super) fn contains(&self, other: &Self) -> bool {

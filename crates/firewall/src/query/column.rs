@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Map, Value};
 
 use super::cell::{Cell, is_plain};
+use super::number_style::numbers_of_column;
 use crate::content::{Rows, ValueRenderer, for_rows};
 use crate::redact::Redactor;
 use crate::redact::value::{WalkBounds, is_independent_of_siblings};
@@ -41,11 +42,11 @@ impl Column {
     /// Texts become numbers where each of them writes one. A single other text shows that the
     /// texts are names or numbers of things.
     fn new(codes: Vec<u32>, mut dictionary: Vec<Cell>) -> Self {
-        let decimals = dictionary.iter().filter_map(|cell| match cell {
-            Cell::Text(text) => Some(Cell::decimal(text)),
+        let texts = dictionary.iter().filter_map(|cell| match cell {
+            Cell::Text(text) => Some(text.as_str()),
             _ => None,
         });
-        if let Some(decimals) = decimals.collect::<Option<Vec<Cell>>>() {
+        if let Some(decimals) = numbers_of_column(&texts.collect::<Vec<_>>()) {
             let mut decimals = decimals.into_iter();
             for cell in dictionary.iter_mut().filter(|cell| matches!(cell, Cell::Text(_))) {
                 if let Some(decimal) = decimals.next() {
