@@ -15,7 +15,7 @@ mod incremental_scanner;
 mod joined_text;
 mod json_parts;
 pub(crate) mod json_text;
-mod mask_collapsed_text;
+pub(crate) mod mask_collapsed_text;
 mod mask_table;
 mod mask_table_version;
 mod masking_sinks;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use weaver_types::{RawContent, RawResult};
 
 use crate::content::media_type;
+use crate::numbers::are_equal;
 
 /// The longest `type` or `mimeType` that is not charged, in bytes.
 const MAX_TYPE_BYTES: usize = 100;
@@ -99,10 +100,11 @@ pub(super) fn text_repeats(blocks: &[Value], structured: &Value) -> bool {
     }
     text.len() <= MAX_COMPARED_BYTES
         && serde_json::from_str::<Value>(text).is_ok_and(|value| {
-            value == *structured
-                || structured.as_object().is_some_and(|fields| {
-                    fields.len() == 1 && fields.values().next() == Some(&value)
-                })
+            let is_it = |one: &Value| are_equal(one, &value);
+            is_it(structured)
+                || structured
+                    .as_object()
+                    .is_some_and(|fields| fields.len() == 1 && fields.values().all(is_it))
         })
 }
 
@@ -126,12 +128,17 @@ pub(super) fn texts_repeat_rows(blocks: &[Value], structured: &Value) -> bool {
     let bytes: usize = texts.iter().map(|text| text.len()).sum();
     let is_json = |text: &str, value: &Value| {
         text == value.as_str().unwrap_or_default()
-            || serde_json::from_str::<Value>(text).is_ok_and(|read| read == *value)
+            || serde_json::from_str::<Value>(text).is_ok_and(|read| are_equal(&read, value))
     };
     bytes <= MAX_COMPARED_BYTES
         && match texts.as_slice() {
             [] => false,
-            [text] if serde_json::from_str::<Vec<Value>>(text).is_ok_and(|read| read == *rows) => {
+            [text]
+                if serde_json::from_str::<Vec<Value>>(text).is_ok_and(|read| {
+                    read.len() == rows.len()
+                        && read.iter().zip(rows).all(|(read, row)| are_equal(read, row))
+                }) =>
+            {
                 true
             }
             texts => {
@@ -165,6 +172,8 @@ mod tests {
             (text("hello"), json!({}), false),
             (text("hello"), json!("hello"), false),
             (text("{\"a\": 1}"), json!({ "a": 1 }), true),
+            (text("{\"a\": [1.0, 0.0]}"), json!({ "a": [1, 0] }), true),
+            (text("{\"a\": [1.0, 0.5]}"), json!({ "a": [1, 0] }), false),
             (text("{\"a\": 1}"), json!({ "a": 2 }), false),
             (text("{\"a\": 1}"), json!({ "result": { "a": 1 } }), true),
             (text("{\"a\": 1}"), json!({ "result": { "a": 1 }, "more": 1 }), false),
@@ -185,7 +194,7 @@ mod tests {
     #[test]
     fn texts_repeat_rows_as_their_list_or_one_by_one() {
         let rows = json!([{ "a": 1 }, { "a": 2 }]);
-        let one_by_one = [text("{\"a\": 1}"), text("{\"a\":2}")];
+        let one_by_one = [text("{\"a\": 1.0}"), text("{\"a\":2}")];
         for structured in [rows.clone(), json!({ "rows": rows, "rowCount": 2 })] {
             assert!(texts_repeat_rows(&[text(&rows.to_string())], &structured));
             assert!(texts_repeat_rows(&one_by_one, &structured));
