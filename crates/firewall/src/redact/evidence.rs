@@ -26,21 +26,18 @@ use weights::LabelKind;
 /// How far behind a label values are looked for, in bytes.
 const BYTES_BEHIND: usize = 120;
 
-/// Reports the values that a label announces: the text, the label, the end of what may be read.
-pub(crate) type ValueReader = fn(&str, Range<usize>, usize, &mut dyn FnMut(Range<usize>));
+/// Reports the values that a label announces: the text, where the label begins, the end of what may be
+/// read.
+pub(crate) type ValueReader = fn(&str, usize, usize, &mut dyn FnMut(Range<usize>));
 
 /// Every reader, by the name that rules use.
 const READERS: &[(&str, ValueReader)] = &[
-    ("evidence_password", |text, label, end, found| {
-        values(text, label, end, LabelKind::Password, found)
-    }),
-    ("evidence_code", |text, label, end, found| values(text, label, end, LabelKind::Code, found)),
-    ("evidence_pin", |text, label, end, found| values(text, label, end, LabelKind::Pin, found)),
-    ("evidence_login", |text, label, end, found| values(text, label, end, LabelKind::Login, found)),
-    ("evidence_network", |text, label, end, found| {
-        values(text, label, end, LabelKind::Network, found)
-    }),
-    ("evidence_lock", |text, label, end, found| values(text, label, end, LabelKind::Lock, found)),
+    ("evidence_password", |text, at, end, found| values(text, at, end, LabelKind::Password, found)),
+    ("evidence_code", |text, at, end, found| values(text, at, end, LabelKind::Code, found)),
+    ("evidence_pin", |text, at, end, found| values(text, at, end, LabelKind::Pin, found)),
+    ("evidence_login", |text, at, end, found| values(text, at, end, LabelKind::Login, found)),
+    ("evidence_network", |text, at, end, found| values(text, at, end, LabelKind::Network, found)),
+    ("evidence_lock", |text, at, end, found| values(text, at, end, LabelKind::Lock, found)),
 ];
 
 /// The reader of this name.
@@ -48,19 +45,13 @@ pub(crate) fn by_name(name: &str) -> Option<ValueReader> {
     READERS.iter().find(|(known, _)| *known == name).map(|(_, reader)| *reader)
 }
 
-fn values(
-    text: &str,
-    label: Range<usize>,
-    end: usize,
-    kind: LabelKind,
-    found: &mut dyn FnMut(Range<usize>),
-) {
-    let end = end.min(label.end + BYTES_BEHIND);
-    if !may_hold_value(text, label.end, end, kind) {
+fn values(text: &str, at: usize, end: usize, kind: LabelKind, found: &mut dyn FnMut(Range<usize>)) {
+    if !may_hold_value(text, at, end.min(at + BYTES_BEHIND), kind) {
         return;
     }
-    work_meter::add_bytes(end - label.end);
-    let Some(label) = labels::whole_label(text, label) else { return };
+    let Some(label) = labels::label_at(text, at, kind.near()) else { return };
+    let end = end.min(label.end + BYTES_BEHIND);
+    work_meter::add_bytes(end.saturating_sub(at));
     if kind == LabelKind::Code && is_other_code(text, &label) {
         return;
     }
@@ -98,10 +89,16 @@ fn may_be_value(word: &str, form: Feature) -> bool {
         _ => true,
     };
     let has_cells = word.matches([',', ';']).count() > 1;
-    let is_address = word.split_once('@').is_some_and(|(_, host)| host.contains('.'));
+    let is_address = word.split_once('@').is_some_and(|(user, host)| {
+        host.contains('.') || !user.contains(char::is_uppercase) && host.bytes().all(is_host_byte)
+    });
     let lower = word.to_ascii_lowercase();
     let names_secret = ["password", "token", "secret"].iter().any(|name| lower.contains(name));
     is_of_letters && !has_cells && !is_address && !names_secret && not_placeholder_password(word)
+}
+
+fn is_host_byte(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
 }
 
 /// Behind most labels nothing has a digit, and words alone count only for passwords.

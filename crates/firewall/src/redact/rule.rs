@@ -85,13 +85,21 @@ impl Rule {
         cache: &mut TextCache,
         mut found: impl FnMut(Range<usize>),
     ) {
-        let (Finder::Column(read) | Finder::Values(read)) = &self.finder else {
-            self.verify(text, at, cache).into_iter().for_each(found);
-            return;
-        };
         let end = text.len().min(at + self.reach);
-        if let Some(label) = self.anchor_at(text, at) {
-            read(text, label, end, &mut found);
+        match &self.finder {
+            Finder::Column(read) => {
+                if let Some(label) = self.anchor_at(text, at) {
+                    read(text, label, end, &mut found);
+                }
+            }
+            // Searching for one byte is much cheaper than reading words.
+            Finder::Values(read) if cache.has_password_sign(text.as_bytes(), at, end) => {
+                read(text, at, end, &mut found);
+            }
+            Finder::Values(_) => {}
+            Finder::Pattern(_) | Finder::Grader(_) => {
+                self.verify(text, at, cache).into_iter().for_each(found);
+            }
         }
     }
 

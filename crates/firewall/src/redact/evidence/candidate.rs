@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use super::super::spoken::lexicon;
-
 /// The most words between a label and a value.
 const MAX_WORDS: usize = 8;
 /// The longest run without a blank that is read, in bytes.
@@ -36,8 +34,8 @@ pub(super) struct Candidate<'t> {
     pub(super) is_below: bool,
     /// The first word of the next turn of a chat.
     pub(super) is_answer: bool,
-    pub(super) is_behind_verb: bool,
-    pub(super) is_behind_change: bool,
+    /// A particle that stands for a verb is directly behind the label.
+    pub(super) is_behind_particle: bool,
     pub(super) is_quoted: bool,
     /// A sentence ended directly before.
     pub(super) is_behind_stop: bool,
@@ -62,16 +60,13 @@ pub(super) fn each<'t>(
     mut visit: impl FnMut(&Candidate<'t>),
 ) {
     let is_of_unspaced = char_at(text, label.start).is_some_and(is_unspaced);
-    let word = text.get(label.clone()).unwrap_or_default().to_ascii_lowercase();
-    let is_polish = word.starts_with("has") || word.starts_with("kod");
     let mut at = label.end;
     let (mut words, mut lines, mut fields) = (0, 0, 0);
-    let (mut verb, mut is_answer, mut is_behind_change, mut is_behind_stop) =
-        (None, false, false, false);
+    let (mut is_behind_particle, mut is_answer, mut is_behind_stop) = (false, false, false);
     let mut previous = "";
     if is_of_unspaced {
         let behind = particle_end(text, at);
-        verb = (behind > at).then_some(0);
+        is_behind_particle = behind > at;
         at = behind;
     }
     while at < end {
@@ -101,21 +96,13 @@ pub(super) fn each<'t>(
                         words,
                         is_below: lines > 0,
                         is_answer: is_answer && words == 0,
-                        is_behind_verb: verb == Some(words),
-                        is_behind_change,
+                        is_behind_particle: is_behind_particle && words == 0,
                         is_quoted: piece.is_quoted,
                         is_behind_stop,
                         previous,
                     });
                 }
                 words += 1;
-                let lower = word.to_lowercase();
-                // `to` is a verb in Polish.
-                let is_verb = lower != "to" || is_polish;
-                if is_verb && lexicon::VERBS.contains(&lower.as_str()) {
-                    verb = Some(words);
-                }
-                is_behind_change |= lexicon::is_change(&lower);
             }
             previous = word;
             is_behind_stop = piece.end >= run_end

@@ -30,6 +30,9 @@ impl Classes {
 /// The form of a word that may be a secret which a person types; `None` for a plain word, a token, a
 /// path, an address, a version, a measurement, and for program text.
 pub(super) fn form_of(word: &str) -> Option<Feature> {
+    if word.bytes().all(|b| b.is_ascii_alphabetic()) {
+        return None;
+    }
     let classes = Classes::of(word);
     let first = word.chars().next()?;
     let bare = word.trim_matches(['*', '#']);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Anchored, Input, MatchKind, StartKind};
 
 use super::candidate::is_unspaced;
 use super::feature::{Feature, Features};
@@ -50,6 +50,7 @@ static ALL: LazyLock<Option<Labels>> = LazyLock::new(|| {
     }
     let search = AhoCorasickBuilder::new()
         .match_kind(MatchKind::LeftmostLongest)
+        .start_kind(StartKind::Both)
         .ascii_case_insensitive(true)
         .build(words)
         .ok()?;
@@ -74,14 +75,15 @@ pub(super) fn cases(word: &str) -> Vec<String> {
     cases
 }
 
-/// The label at a range with the ending of its word, and whether its group may be its kind; `None` if
-/// it is a part of another word.
-pub(super) fn whole_label(text: &str, range: Range<usize>) -> Option<Range<usize>> {
+/// The label of a group that begins at a position, with the ending of its word; `None` if it is a part of
+/// another word or of a longer label.
+pub(super) fn label_at(text: &str, at: usize, group: Feature) -> Option<Range<usize>> {
+    const MAX_LABEL_BYTES: usize = 40;
     let labels = ALL.as_ref()?;
-    let word = text.get(range.clone())?;
-    let found = labels.search.find(word).filter(|found| found.range() == (0..word.len()))?;
+    let end = text.floor_char_boundary((at + MAX_LABEL_BYTES).min(text.len()));
+    let found = labels.search.find(Input::new(text).range(at..end).anchored(Anchored::Yes))?;
     let label = labels.labels.get(found.pattern().as_usize())?;
-    word_of(text, range, label)
+    (label.near == group).then(|| word_of(text, found.range(), label))?
 }
 
 /// Adds what the labels in a part of a text say.
@@ -114,6 +116,10 @@ fn word_of(text: &str, range: Range<usize>, label: &Label) -> Option<Range<usize
     }
     let before = text.get(..range.start)?.chars().next_back().unwrap_or(' ');
     let behind = text.get(range.end..)?;
+    // A part of a name of program text: `access_token`.
+    if behind.starts_with('_') && label.near != Feature::NearPassword {
+        return None;
+    }
     let is_inside = before.is_alphabetic() && !is_unspaced(before);
     let is_hump = first.is_uppercase() && before.is_lowercase();
     if label.is_whole {

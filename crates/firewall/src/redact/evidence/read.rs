@@ -81,7 +81,10 @@ pub(super) fn features(
     features.add(form);
     add_form(word, form, &mut features);
     let previous = candidate.previous.to_lowercase();
-    let link = link(text, label, candidate, &previous);
+    let between = text.get(label.end..range.start).unwrap_or_default();
+    let is_changed =
+        between.split_whitespace().any(|word| lexicon::is_change(&word.to_lowercase()));
+    let link = link(text, label, candidate, &previous, is_changed);
     features.add(link);
     features.add(match candidate.words {
         0 => Feature::NoWord,
@@ -92,7 +95,7 @@ pub(super) fn features(
     features.add_if(candidate.is_below, Feature::Below);
     features.add_if(candidate.is_quoted, Feature::Quoted);
     features.add_if(candidate.is_behind_stop, Feature::Stop);
-    features.add_if(candidate.is_behind_change, Feature::Changed);
+    features.add_if(is_changed, Feature::Changed);
     features.add(what_follows(text, range.end, form));
     let name = match candidate.words {
         0 => text.get(label.clone()).unwrap_or_default().to_lowercase(),
@@ -142,7 +145,13 @@ fn add_form(word: &str, form: Feature, features: &mut Features) {
 }
 
 /// What links a candidate with its label.
-fn link(text: &str, label: &Range<usize>, candidate: &Candidate<'_>, previous: &str) -> Feature {
+fn link(
+    text: &str,
+    label: &Range<usize>,
+    candidate: &Candidate<'_>,
+    previous: &str,
+    is_changed: bool,
+) -> Feature {
     let start = candidate.range.start;
     let between = text.get(label.end..start).unwrap_or_default();
     let lead = between
@@ -156,7 +165,11 @@ fn link(text: &str, label: &Range<usize>, candidate: &Candidate<'_>, previous: &
     if matches!(previous, "->" | "=>" | "→" | "-" | "—" | "–" | "/" | "plus") {
         return Feature::Arrow;
     }
-    let is_verb = candidate.is_behind_verb;
+    let name = text.get(label.clone()).unwrap_or_default().to_ascii_lowercase();
+    // `to` is a verb in Polish.
+    let has_verb_to = name.starts_with("has") || name.starts_with("kod");
+    let is_verb = candidate.is_behind_particle
+        || lexicon::VERBS.contains(&previous) && (previous != "to" || has_verb_to);
     let is_preposition = PREPOSITIONS.contains(&previous);
     match sign {
         _ if candidate.is_answer => Feature::Answer,
@@ -167,9 +180,7 @@ fn link(text: &str, label: &Range<usize>, candidate: &Candidate<'_>, previous: &
         '/' => Feature::Slash,
         ',' | ';' => Feature::Comma,
         _ if is_verb => Feature::Verb,
-        _ if candidate.is_behind_change
-            && (is_preposition || lexicon::PREPOSITIONS.contains(&previous)) =>
-        {
+        _ if is_changed && (is_preposition || lexicon::PREPOSITIONS.contains(&previous)) => {
             Feature::ChangedTo
         }
         _ if is_preposition => Feature::Preposition,

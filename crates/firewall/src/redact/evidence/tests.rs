@@ -3,7 +3,7 @@ use super::*;
 fn found(reader: &str, label: &str, text: &str) -> Vec<String> {
     let at = text.find(label).unwrap();
     let mut values = Vec::new();
-    by_name(reader).unwrap()(text, at..at + label.len(), text.len(), &mut |range| {
+    by_name(reader).unwrap()(text, at, text.len(), &mut |range| {
         values.push(text.get(range).unwrap().to_owned());
     });
     values

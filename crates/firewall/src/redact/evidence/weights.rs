@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::feature::{FEATURES, Features};
+use super::feature::{FEATURES, Feature, Features};
 
 /// The table: a row for each piece of evidence, a column for each kind of label. Fitted by
 /// `xtask/harness/data/redaction/evidence`.
@@ -20,6 +20,20 @@ pub(super) enum LabelKind {
     Login,
     Network,
     Lock,
+}
+
+impl LabelKind {
+    /// What a label of this kind says near a value.
+    pub(super) const fn near(self) -> Feature {
+        match self {
+            Self::Password => Feature::NearPassword,
+            Self::Code => Feature::NearCode,
+            Self::Pin => Feature::NearPin,
+            Self::Login => Feature::NearLogin,
+            Self::Network => Feature::NearNetwork,
+            Self::Lock => Feature::NearLock,
+        }
+    }
 }
 
 /// The rows in the order of the features; the last is what every candidate has.
