@@ -1,8 +1,7 @@
 //! Values that evidence tells: a label, what links it with a word, the form of the word, and what else
 //! is about. Each has a weight, and the sum decides.
 //!
-//! The weights were fitted to labelled texts; `assets/evidence_weights.txt` holds them. What is found
-//! here is what a person types: digits, words with digits or signs. Tokens have rules of their own.
+//! The weights were fitted to labelled texts; `assets/evidence_weights.txt` holds them.
 
 mod candidate;
 mod feature;
@@ -15,14 +14,18 @@ mod weights;
 
 use std::ops::Range;
 
+use super::secrets::{is_key_of_nobody, is_random_token};
 use super::spoken::is_other_code;
 use super::validators::{
-    is_joined_words, is_of_two_names, looks_like_password, not_placeholder_password,
+    is_joined_words, is_of_two_names, looks_like_password, not_an_identifier,
+    not_placeholder_password,
 };
 use super::work_meter;
 use feature::Feature;
 use weights::LabelKind;
 
+/// The shortest token, in bytes.
+const MIN_TOKEN_BYTES: usize = 16;
 /// How far behind a label values are looked for, in bytes.
 const BYTES_BEHIND: usize = 120;
 
@@ -38,6 +41,7 @@ const READERS: &[(&str, ValueReader)] = &[
     ("evidence_login", |text, at, end, found| values(text, at, end, LabelKind::Login, found)),
     ("evidence_network", |text, at, end, found| values(text, at, end, LabelKind::Network, found)),
     ("evidence_lock", |text, at, end, found| values(text, at, end, LabelKind::Lock, found)),
+    ("evidence_key", |text, at, end, found| values(text, at, end, LabelKind::Key, found)),
 ];
 
 /// The reader of this name.
@@ -59,10 +63,21 @@ fn values(text: &str, at: usize, end: usize, kind: LabelKind, found: &mut dyn Fn
     candidate::each(text, &label, end, |candidate| {
         let Some(word) = text.get(candidate.range.clone()) else { return };
         let Some(form) = form::form_of(word) else { return };
+        let is_token = matches!(form, Feature::Hexadecimal | Feature::Uuid | Feature::Token);
+        if is_token != (kind == LabelKind::Key) {
+            return;
+        }
         if candidate.range.end > end
             || !may_be_value(word, form)
             || read::is_name_of_network(candidate)
         {
+            return;
+        }
+        // `Wi-Fi "Lounge51"` is its name.
+        if kind == LabelKind::Network && candidate.is_quoted && candidate.words == 0 {
+            return;
+        }
+        if is_token && is_key_of_nobody(text, label.start, candidate.range.clone()) {
             return;
         }
         let about = *about.get_or_insert_with(|| read::about_label(text, &label));
@@ -86,6 +101,7 @@ fn may_be_value(word: &str, form: Feature) -> bool {
         | Feature::MixedShort
         | Feature::WithSign
         | Feature::WordsWithSign => looks_like_password(word),
+        Feature::Token => is_random_token(word.as_bytes()) && not_an_identifier(word),
         _ => true,
     };
     let has_cells = word.matches([',', ';']).count() > 1;
@@ -101,9 +117,23 @@ fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
 }
 
-/// Behind most labels nothing has a digit, and words alone count only for passwords.
+/// False where no run of text could be a value, as behind most labels.
 fn may_hold_value(text: &str, from: usize, end: usize, kind: LabelKind) -> bool {
+    const MIN_RUN: usize = 6;
+    const MIN_DIGITS: usize = 3;
     let behind = text.as_bytes().get(from..end).unwrap_or_default();
-    let is_sign = |b: &u8| b"!#$%&*+@^~?_-".contains(b);
-    behind.iter().any(|b| b.is_ascii_digit() || kind == LabelKind::Password && is_sign(b))
+    let mut short_numbers = 0;
+    behind.split(u8::is_ascii_whitespace).any(|run| {
+        let digits = run.iter().filter(|b| b.is_ascii_digit()).count();
+        if kind == LabelKind::Key {
+            return digits > 0 && run.len() >= MIN_TOKEN_BYTES;
+        }
+        let is_long = run.len() >= MIN_RUN;
+        let has_sign = || run.iter().any(|b| b"!#%&*+@^~?_-.".contains(b));
+        short_numbers += usize::from(digits > 0 && !is_long);
+        digits >= MIN_DIGITS
+            || digits > 0 && is_long
+            || short_numbers >= MIN_DIGITS
+            || kind == LabelKind::Password && is_long && has_sign()
+    })
 }

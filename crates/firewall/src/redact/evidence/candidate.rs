@@ -85,6 +85,16 @@ pub(super) fn each<'t>(
         let run = text.get(start..).unwrap_or_default();
         let run = run.get(..run.floor_char_boundary(MAX_RUN_BYTES)).unwrap_or_default();
         let run_end = start + run.find(char::is_whitespace).unwrap_or(run.len());
+        if let Some(word) = plain_word(text.get(start..run_end).unwrap_or_default()) {
+            (words, previous) = (words + 1, word);
+            is_behind_stop = text.get(..run_end).is_some_and(|text| text.ends_with('.'));
+            fields += usize::from(is_behind_stop);
+            if fields > 1 {
+                return;
+            }
+            at = run_end;
+            continue;
+        }
         let mut next = start;
         while next < run_end {
             let Some(piece) = piece_at(text, next, run_end, is_of_unspaced) else { break };
@@ -117,6 +127,12 @@ pub(super) fn each<'t>(
         }
         at = run_end.max(next).max(start + 1);
     }
+}
+
+/// The word of a run of letters, perhaps with a comma or a full stop. It is no value.
+fn plain_word(run: &str) -> Option<&str> {
+    let word = run.strip_suffix([',', '.', ':']).unwrap_or(run);
+    (!word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic())).then_some(word)
 }
 
 /// A part of a run, and where to read on.

@@ -44,6 +44,11 @@ features! {
     WithSign = "with-sign",
     /// `kette&haken`
     WordsWithSign = "words-with-sign",
+    /// `9f86d081884c7d65…`
+    Hexadecimal = "hexadecimal",
+    Uuid = "uuid",
+    /// `q8Vn2LmZ7rKd0XbL5v`
+    Token = "token",
     Shorter6 = "shorter-than-6",
     Shorter8 = "shorter-than-8",
     Shorter12 = "shorter-than-12",

@@ -27,8 +27,8 @@ impl Classes {
     }
 }
 
-/// The form of a word that may be a secret which a person types; `None` for a plain word, a token, a
-/// path, an address, a version, a measurement, and for program text.
+/// The form of a word that may be a secret; `None` for a plain word, a path, an address, a version, a
+/// measurement, and for program text.
 pub(super) fn form_of(word: &str) -> Option<Feature> {
     if word.bytes().all(|b| b.is_ascii_alphabetic()) {
         return None;
@@ -56,7 +56,11 @@ pub(super) fn form_of(word: &str) -> Option<Feature> {
         return None;
     }
     if is_hexadecimal(word) {
-        return None;
+        let is_uuid = word.len() == 36 && word.matches('-').count() == 4;
+        return match word.contains('-') {
+            true => is_uuid.then_some(Feature::Uuid),
+            false => Some(Feature::Hexadecimal),
+        };
     }
     let of_code = |c: char| c.is_ascii_digit() || c.is_uppercase() || c == '-';
     if classes.all <= MAX_CODE_LEN
@@ -72,7 +76,7 @@ pub(super) fn form_of(word: &str) -> Option<Feature> {
         });
     }
     if is_token(word, &classes) {
-        return None;
+        return Some(Feature::Token);
     }
     mixed_form(word, &classes)
 }
@@ -198,12 +202,12 @@ fn is_version(word: &str) -> bool {
         && rest.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Hexadecimal digits as keys and identifiers have them, which other rules judge.
+/// Hexadecimal digits as keys and identifiers have them.
 fn is_hexadecimal(word: &str) -> bool {
     word.len() >= 16 && word.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
 }
 
-/// True for a token that was drawn, which other rules judge.
+/// True for a token that was drawn.
 fn is_token(word: &str, classes: &Classes) -> bool {
     const MIN_TURNS: usize = 5;
     let class = |b: u8| match b {

@@ -83,7 +83,17 @@ pub(super) fn label_at(text: &str, at: usize, group: Feature) -> Option<Range<us
     let end = text.floor_char_boundary((at + MAX_LABEL_BYTES).min(text.len()));
     let found = labels.search.find(Input::new(text).range(at..end).anchored(Anchored::Yes))?;
     let label = labels.labels.get(found.pattern().as_usize())?;
-    (label.near == group).then(|| word_of(text, found.range(), label))?
+    if label.near != group || group == Feature::NearKey && !is_in_sentence(text, found.range()) {
+        return None;
+    }
+    word_of(text, found.range(), label)
+}
+
+/// True for a word of a sentence. Names of program text are read by other rules.
+fn is_in_sentence(text: &str, word: Range<usize>) -> bool {
+    let before = text.get(..word.start).and_then(|text| text.chars().next_back()).unwrap_or(' ');
+    let behind = text.get(word.end..).and_then(|text| text.chars().next()).unwrap_or(' ');
+    (before.is_whitespace() || "(„“«-".contains(before)) && !"-_\".=(['".contains(behind)
 }
 
 /// Adds what the labels in a part of a text say.

@@ -22,6 +22,7 @@ const UNITS: &[&str] = words![
     "bits" "bit" "mb" "kb" "gb" "chars" "characters" "zeichen" "rooms" "zimmer" "eur" "euro" "euros" "€" "kr" "usd" "%"
     "km" "kg" "kwh" "m" "uhr" "dní" "dni" "päivää" "dias" "días" "jours" "giorni" "stuks" "stück" "st" "pcs" "people"
     "users" "times" "mal" "x" "digits" "stellen"
+    "mhz" "ghz" "mv" "v" "w"
 ];
 
 /// The last part of a name whose value is no secret.

@@ -46,8 +46,9 @@ fn each_form_of_a_word_has_a_name() {
         ("Nebelhorn41", Some(Feature::Mixed)),
         ("Wabe&Honig24", Some(Feature::WithSign)),
         ("kette&haken", Some(Feature::WordsWithSign)),
-        ("q8Vn2LmZ7rKd0XbL5v", None),
-        ("9f86d081884c7d65", None),
+        ("q8Vn2LmZ7rKd0XbL5v", Some(Feature::Token)),
+        ("9f86d081884c7d65", Some(Feature::Hexadecimal)),
+        ("5ebfeab4-26bf-478a-a8d2-ca39c7aeb385", Some(Feature::Uuid)),
         ("v2.1", None),
         ("15min", None),
         ("word", None),
@@ -85,6 +86,14 @@ fn a_label_and_a_link_announce_a_value() {
             vec!["Birken&Laub7"],
         ),
         ("evidence_password", "Kennwort", "Kennwort: $Birken_7", vec![]),
+        (
+            "evidence_key",
+            "token",
+            "the hetzner token for us is q8Vn2LmZ7rKd0XbL5vW3pTs9 - read",
+            vec!["q8Vn2LmZ7rKd0XbL5vW3pTs9"],
+        ),
+        ("evidence_key", "key", "using RSA key 34704790A511A848C9D3FFCF32964BF682B1CAEC", vec![]),
+        ("evidence_key", "key", "incident_key is q8Vn2LmZ7rKd0XbL5vW3pTs9", vec![]),
     ] {
         assert_eq!(found(reader, label, text), values, "{text}");
     }

@@ -9,7 +9,7 @@ use super::feature::{FEATURES, Feature, Features};
 const TABLE: &str = include_str!("../../../assets/evidence_weights.txt");
 
 /// The kinds of labels.
-const KINDS: usize = 6;
+const KINDS: usize = 7;
 
 /// The kind of a label, which is the column of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,7 @@ pub(super) enum LabelKind {
     Login,
     Network,
     Lock,
+    Key,
 }
 
 impl LabelKind {
@@ -32,6 +33,7 @@ impl LabelKind {
             Self::Login => Feature::NearLogin,
             Self::Network => Feature::NearNetwork,
             Self::Lock => Feature::NearLock,
+            Self::Key => Feature::NearKey,
         }
     }
 }
