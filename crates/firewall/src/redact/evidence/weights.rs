@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use super::feature::{FEATURES, Feature, Features};
 
-/// The table: a row for each piece of evidence, a column for each kind of label. Fitted by
-/// `xtask/harness/data/redaction/evidence`.
+/// The table: a row for each piece of evidence, a column for each kind of label. How it was fitted is in
+/// `docs/internals/measurements.md`.
 const TABLE: &str = include_str!("../../../assets/evidence_weights.txt");
 
 /// The kinds of labels.
