@@ -9,6 +9,7 @@ mod cut_reason;
 mod detection_memo;
 mod disclosure;
 mod engine;
+mod evidence;
 pub(crate) mod field_names;
 mod fixpoint;
 mod incremental_scanner;

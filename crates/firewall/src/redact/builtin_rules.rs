@@ -20,6 +20,7 @@ const RULE_FILES: &[&str] = &[
     include_str!("../../assets/rules/codes.toml"),
     include_str!("../../assets/rules/command.toml"),
     include_str!("../../assets/rules/connection.toml"),
+    include_str!("../../assets/rules/evidence.toml"),
     include_str!("../../assets/rules/keys.toml"),
     include_str!("../../assets/rules/payment.toml"),
     include_str!("../../assets/rules/places.toml"),

@@ -8,6 +8,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use weaver_types::ValueFamily;
 
 use super::checksum;
+use super::evidence::ValueReader;
 use super::secrets::ColumnReader;
 use super::spoken::Grader;
 use super::text_cache::TextCache;
@@ -84,13 +85,21 @@ impl Rule {
         cache: &mut TextCache,
         mut found: impl FnMut(Range<usize>),
     ) {
-        let Finder::Column(cells) = &self.finder else {
-            self.verify(text, at, cache).into_iter().for_each(found);
-            return;
-        };
         let end = text.len().min(at + self.reach);
-        if let Some(label) = self.anchor_at(text, at) {
-            cells(text, label, end, &mut found);
+        match &self.finder {
+            Finder::Column(read) => {
+                if let Some(label) = self.anchor_at(text, at) {
+                    read(text, label, end, &mut found);
+                }
+            }
+            // Searching for one byte is much cheaper than reading words.
+            Finder::Values(read) if cache.has_password_sign(text.as_bytes(), at, end) => {
+                read(text, at, end, &mut found);
+            }
+            Finder::Values(_) => {}
+            Finder::Pattern(_) | Finder::Grader(_) => {
+                self.verify(text, at, cache).into_iter().for_each(found);
+            }
         }
     }
 
@@ -122,7 +131,7 @@ impl Rule {
         }
         let found = match &self.finder {
             Finder::Grader(grader) => grader(text, self.anchor_at(text, at)?, end)?,
-            Finder::Column(_) => return None,
+            Finder::Column(_) | Finder::Values(_) => return None,
             Finder::Pattern(pattern) => {
                 let Some(regex) = pattern.compiled() else {
                     // A pattern that does not compile masks everything that it could have matched.
@@ -228,6 +237,8 @@ pub(crate) enum Finder {
     Grader(Grader),
     /// Code that reads the cells below a heading.
     Column(ColumnReader),
+    /// Code that weighs the evidence for each word behind a label.
+    Values(ValueReader),
 }
 
 impl Finder {
@@ -238,7 +249,7 @@ impl Finder {
     pub(crate) fn check(&self) -> Result<(), PatternError> {
         match self {
             Self::Pattern(pattern) => pattern.check(),
-            Self::Grader(_) | Self::Column(_) => Ok(()),
+            Self::Grader(_) | Self::Column(_) | Self::Values(_) => Ok(()),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::rule::{
     ContextWords, DEFAULT_CONTEXT_BYTES, DEFAULT_REACH, Finder, MAX_LOOKBEHIND, MAX_REACH, Pattern,
     Rule,
 };
-use super::{secrets, spoken, validators};
+use super::{evidence, secrets, spoken, validators};
 
 /// The most rules of one file, and its most bytes.
 pub(crate) const MAX_RULES: usize = 2_000;
@@ -197,9 +197,12 @@ impl RuleEntry {
             (None, Some(name)) if name == "selected_column" => {
                 Ok(Finder::Column(secrets::selected_cells))
             }
-            (None, Some(name)) => spoken::by_name(name).map(Finder::Grader).ok_or_else(|| {
-                RuleFileError::for_rule(&self.id, format!("there is no grader `{name}`"))
-            }),
+            (None, Some(name)) => spoken::by_name(name)
+                .map(Finder::Grader)
+                .or_else(|| evidence::by_name(name).map(Finder::Values))
+                .ok_or_else(|| {
+                    RuleFileError::for_rule(&self.id, format!("there is no grader `{name}`"))
+                }),
             _ => Err(RuleFileError::for_rule(&self.id, "it needs a `pattern`")),
         }
     }

@@ -70,6 +70,20 @@ const TOKEN_FORM_RULE: usize = 4;
 /// The scanner for the engine.
 pub(crate) const SCANNER: Scanner = Scanner { rules: RULES, scan };
 
+/// True for a key that is no secret: `cache key`, `public key`, or one that a vendor publishes, or the
+/// fingerprint of one.
+pub(crate) fn is_key_of_nobody(text: &str, label: usize, value: Range<usize>) -> bool {
+    let start = value.start;
+    let value = text.get(value).unwrap_or_default();
+    let raw = value.as_bytes();
+    secret_name::is_public_phrase(text.as_bytes(), label)
+        || keyword_proximity::is_of_known_application(text.as_bytes(), start)
+        || vendor_id::is_published(raw)
+        || vendor_id::is_vendor_id(raw)
+        || credential_value::is_digest_name(raw)
+        || credential_value::is_ciphertext(value)
+}
+
 /// The kind of the values that names of this kind announce.
 pub(crate) fn kind_of_value(name: SecretKind) -> &'static str {
     let rule = match name {

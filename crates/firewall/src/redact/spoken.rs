@@ -8,13 +8,15 @@ mod access_code;
 mod code_things;
 mod grammar;
 mod label_context;
-mod lexicon;
+pub(super) mod lexicon;
 mod points;
 mod printed_line;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
+
+pub(super) use access_code::is_other_code;
 
 use super::secrets::{
     credential_in_call, is_chosen_word, is_ciphertext, is_random_token, is_said_instead,

@@ -181,7 +181,7 @@ fn named_of<'t>(bytes: &'t [u8], near: &KeywordContext) -> &'t [u8] {
 
 /// True for what a vendor knows an application by, `trello key da47…`, and for the name of a token that
 /// cannot be used as one, `-accessor 7LFr…`.
-fn is_of_known_application(bytes: &[u8], token: usize) -> bool {
+pub(super) fn is_of_known_application(bytes: &[u8], token: usize) -> bool {
     const MAX_DISTANCE: usize = 40;
     let before = slice(bytes, token.saturating_sub(MAX_DISTANCE)..token).to_ascii_lowercase();
     let is_key =

@@ -87,7 +87,7 @@ const PUBLIC_WORDS: &[&str] = words![
 /// Words for a public key that also precede it in a sentence: `cache key: x`.
 pub(super) const PUBLIC_PHRASE_WORDS: &[&str] = words![
     "public" "foreign" "primary" "partition" "sort" "cache" "restore" "idempotency" "routing" "object"
-    "unique" "composite" "surrogate" "lookup" "translation" "row" "shard" "dedupe" "kernel" "crashreporter"
+    "unique" "composite" "surrogate" "lookup" "translation" "row" "shard" "dedupe" "kernel" "crashreporter" "content" "file"
 ];
 
 /// Last words of names for an attribute of a secret, or for something unrelated.

@@ -37,7 +37,9 @@ pub(super) fn is_vendor_id(token: &[u8]) -> bool {
 /// True for what a vendor calls public: a publishable key of Stripe, the key of a project of PostHog,
 /// the account in an address of Twilio.
 pub(super) fn is_published(token: &[u8]) -> bool {
-    let key = [&b"pk_live_"[..], b"pk_test_", b"phc_"].iter().find_map(|p| token.strip_prefix(*p));
+    let key = [&b"pk_live_"[..], b"pk_test_", b"phc_", b"sb_publishable_"]
+        .iter()
+        .find_map(|p| token.strip_prefix(*p));
     let is_hex = |rest: &[u8]| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit);
     token.starts_with(b"pk.eyJ")
         || token.starts_with(b"z6Mk")

@@ -26,7 +26,7 @@ const OTHER_CODES: &[&str] = words![
     "voucher" "source" "dial" "bar" "qr" "color" "colour" "item" "tax" "dress" "reason" "response" "cost" "building" "fault"
     "trouble" "approval" "auth" "authorization" "schul" "version" "product" "customer" "client" "key" "posta" "produit" "prodotto"
     "producto" "article" "artículo" "cliente" "towaru" "produktu" "klienta" "länder" "vorwahl" "filial" "branch" "school"
-    "course" "batch" "serial" "equipment" "model" "job" "hersteller" "material" "steuer" "service" "event" "action" "map" "diagnostic" "tracking" "reference" "sort" "swift" "currency" "language" "airport" "station" "site" "store" "kunden" "bestell" "artikel" "farb" "fehler"
+    "course" "batch" "serial" "equipment" "model" "job" "hersteller" "material" "steuer" "service" "event" "action" "map" "diagnostic" "tracking" "reference" "sort" "swift" "currency" "language" "airport" "station" "site" "store" "kunden" "bestell" "artikel" "farb" "fehler" "plus" "date" "capture"
 ];
 
 /// Words behind digits that are a number of things.
@@ -56,8 +56,7 @@ pub(super) fn find(text: &str, label: Range<usize>, _end: usize) -> Option<Range
     if is_short && last.is_alphabetic() || "_$./\\".contains(last) {
         return None;
     }
-    let other = before.trim_end().rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
-    if OTHER_CODES.iter().any(|word| other.eq_ignore_ascii_case(word)) {
+    if is_of_other_word(before) {
         return None;
     }
     let ending = line.find(|c: char| !c.is_alphabetic()).unwrap_or(line.len());
@@ -92,6 +91,18 @@ pub(super) fn behind_verb(text: &str, label: Range<usize>, end: usize) -> Option
     let word = behind.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
     let ends = !behind.starts_with(' ') || PARTICLES.contains(&word) || word.is_empty();
     ends.then_some(found)
+}
+
+/// True for a text that ends in a word which says that the code behind is no secret.
+fn is_of_other_word(before: &str) -> bool {
+    let other = before.trim_end().rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    OTHER_CODES.iter().any(|word| other.eq_ignore_ascii_case(word))
+}
+
+/// True for a label of a code that is no secret: `zip code`, `code postal`, `postcode`.
+pub(in crate::redact) fn is_other_code(text: &str, label: &Range<usize>) -> bool {
+    let before = grammar::line_before(text, label.start, BYTES_BEFORE);
+    is_of_other_word(before) || names_other(grammar::line_after(text, label.end, BYTES_BEHIND))
 }
 
 /// True for a code that is said to be of an article, a customer or the like: `code du produit`.

@@ -8,7 +8,7 @@ use aho_corasick::AhoCorasick;
 use crate::redact::validators::words;
 
 /// Verbs that say what a password is.
-pub(super) const VERBS: &[&str] = words![
+pub(in crate::redact) const VERBS: &[&str] = words![
     "is" "was" "are" "be" "now" "reads" "stays" "remains" "ay" "ist" "lautet" "bleibt" "jetzt" "est" "ni" "yw" "és" "estas" "it's" "c'est" "c’est" "reste"
     "es" "è" "é" "e" "e'" "je" "to" "jest" "är" "er" "ir" "on" "este" "yra" "adalah" "là" "blijft" "je:" "е" "це"
     "war" "wird" "heißt" "becomes" "était" "sera" "devient" "era" "fue" "será" "queda"
@@ -19,7 +19,7 @@ pub(super) const VERBS: &[&str] = words![
 ];
 
 /// Adverbs between such a verb and the password.
-pub(super) const ADVERBS: &[&str] = words![
+pub(in crate::redact) const ADVERBS: &[&str] = words![
     "now" "still" "currently" "as" "follows" "today" "again" "simply" "just" "ab" "heute" "jetzt" "nun" "sofort"
     "weiterhin" "maintenant" "désormais" "ahora" "hoy" "ora" "adesso" "oggi" "agora" "hoje" "teraz" "od" "dziś" "nu"
     "vanaf" "vandaag" "şimdi" "noch" "immer" "wieder" "wie" "folgt" "aktuell" "derzeit" "toujours" "encore" "actuellement"
@@ -37,23 +37,23 @@ const CHANGES: &[&str] = words![
 ];
 
 /// True for a text that begins with such a word.
-pub(super) fn is_change(text: &str) -> bool {
+pub(in crate::redact) fn is_change(text: &str) -> bool {
     text == "set" || CHANGES.iter().any(|stem| text.starts_with(stem))
 }
 
 /// Prepositions before what it was changed to.
-pub(super) const PREPOSITIONS: &[&str] = words![
+pub(in crate::redact) const PREPOSITIONS: &[&str] = words![
     "to" "auf" "zu" "in" "în" "en" "à" "a" "por" "para" "naar" "op" "na" "till" "til"
 ];
 
 /// Prepositions before what a password belongs to.
-pub(super) const OWNING: &[&str] = words![
+pub(in crate::redact) const OWNING: &[&str] = words![
     "for" "of" "für" "vom" "von" "zum" "zur" "pour" "du" "de" "del" "della" "per" "para" "do" "da" "voor" "van" "till" "til"
     "na" "k" "ke" "pentru" "для" "от" "від" "за" "untuk" "için" "για" "στο"
 ];
 
 /// True for an ending of English adjectives, which say of what kind a password is.
-pub(super) fn is_adjective(word: &str) -> bool {
+pub(in crate::redact) fn is_adjective(word: &str) -> bool {
     const ENDINGS: [&str; 17] = [
         "al", "ic", "ous", "ive", "ful", "less", "ent", "ant", "ary", "ory", "ish", "ly", "ing",
         "ed", "en", "er", "est",
@@ -62,7 +62,7 @@ pub(super) fn is_adjective(word: &str) -> bool {
 }
 
 /// Words of sentences that say what passwords must be, or what became of one.
-pub(super) const DEMANDS: &[&str] = words![
+pub(in crate::redact) const DEMANDS: &[&str] = words![
     "must" "should" "minimum" "least" "characters" "policy" "length" "expires" "expired" "required" "forgot" "wrong"
     "invalid" "muss" "mindestens" "zeichen" "caractères" "expiré" "caracteres" "caducada" "scade" "scaduta" "znaków"
     "musi" "должен" "минимум" "example" "examples" "e.g" "beispiel" "exemple" "ejemplo" "esempio" "пример" "minlength"
@@ -79,7 +79,7 @@ const ACCOUNT_WORDS: &[&str] = words![
 const NETWORK_WORDS: &[&str] = words!["guest network" "wireless" "вайфай" "вай-фай" "واي فاي" "الواي" "ไวไฟ" "와이파이" "無線" "无线" "wifi" "wi-fi" "wlan" "wpa" "ssid" "netzwerk:" "réseau:" "réseau :" "livebox" "freebox" "hotspot" "nettet" "nätverk" "netværk" "nettverk" "gastnetz" "gästenetz"];
 
 /// Words with a number behind that are no password: `Windows2022`, `ISO-27001`.
-pub(super) const NUMBERED: &[&str] = words![
+pub(in crate::redact) const NUMBERED: &[&str] = words![
     "iso" "rfc" "tls" "http" "windows" "server" "seite" "page" "version" "covid"
 ];
 
@@ -91,13 +91,13 @@ fn matcher(words: &[&str]) -> Option<AhoCorasick> {
 }
 
 /// True for a text that names an account.
-pub(super) fn names_account(text: &str) -> bool {
+pub(in crate::redact) fn names_account(text: &str) -> bool {
     // The matcher folds the letters of ASCII alone.
     let is_named = |text: &str| ACCOUNTS.as_ref().is_some_and(|words| words.is_match(text));
     is_named(text) || !text.is_ascii() && is_named(&text.to_lowercase())
 }
 
 /// True for a text that names a wireless network.
-pub(super) fn names_network(text: &str) -> bool {
+pub(in crate::redact) fn names_network(text: &str) -> bool {
     NETWORKS.as_ref().is_some_and(|words| words.is_match(text))
 }

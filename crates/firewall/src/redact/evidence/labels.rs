@@ -1,0 +1,157 @@
+//! The words that announce a value or tell what it belongs to, in groups.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Anchored, Input, MatchKind, StartKind};
+
+use super::candidate::is_unspaced;
+use super::feature::{Feature, Features};
+
+/// The words of each group; a star is before those that only count as a whole.
+const LABELS: &str = include_str!("../../../assets/evidence_labels.txt");
+
+/// The longest ending of a label, in letters.
+const MAX_ENDING: usize = 12;
+/// The longest ending of a label that is not a word for a password.
+const MAX_SHORT_ENDING: usize = 5;
+
+/// The groups, by their names in the list, and what their words say near a value.
+const GROUPS: [(&str, Feature); 9] = [
+    ("password", Feature::NearPassword),
+    ("code", Feature::NearCode),
+    ("pin", Feature::NearPin),
+    ("login", Feature::NearLogin),
+    ("network", Feature::NearNetwork),
+    ("lock", Feature::NearLock),
+    ("key", Feature::NearKey),
+    ("thing", Feature::NearThing),
+    ("other", Feature::OtherThing),
+];
+
+/// A word of the list.
+struct Label {
+    near: Feature,
+    is_whole: bool,
+}
+
+struct Labels {
+    search: AhoCorasick,
+    labels: Vec<Label>,
+}
+
+static ALL: LazyLock<Option<Labels>> = LazyLock::new(|| {
+    let (mut words, mut labels) = (Vec::new(), Vec::new());
+    for (group, word) in listed() {
+        let near = GROUPS.iter().find(|(name, _)| *name == group)?.1;
+        let is_whole = word.starts_with('*');
+        words.extend(cases(word.trim_start_matches('*')));
+        labels.resize_with(words.len(), || Label { near, is_whole });
+    }
+    let search = AhoCorasickBuilder::new()
+        .match_kind(MatchKind::LeftmostLongest)
+        .start_kind(StartKind::Both)
+        .ascii_case_insensitive(true)
+        .build(words)
+        .ok()?;
+    Some(Labels { search, labels })
+});
+
+/// The words of the list with their groups.
+pub(super) fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
+    LABELS
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .flat_map(|(group, words)| words.split(", ").map(move |word| (group, word)))
+}
+
+/// A word, and with a capital if its first letter is not of ASCII.
+pub(super) fn cases(word: &str) -> Vec<String> {
+    let mut cases = vec![word.to_owned()];
+    if let Some(first) = word.chars().next().filter(|c| !c.is_ascii() && c.is_lowercase()) {
+        let rest = word.get(first.len_utf8()..).unwrap_or_default();
+        cases.push(first.to_uppercase().chain(rest.chars()).collect());
+    }
+    cases
+}
+
+/// The label of a group that begins at a position, with the ending of its word; `None` if it is a part of
+/// another word or of a longer label.
+pub(super) fn label_at(text: &str, at: usize, group: Feature) -> Option<Range<usize>> {
+    const MAX_LABEL_BYTES: usize = 40;
+    let labels = ALL.as_ref()?;
+    let end = text.floor_char_boundary((at + MAX_LABEL_BYTES).min(text.len()));
+    let found = labels.search.find(Input::new(text).range(at..end).anchored(Anchored::Yes))?;
+    let label = labels.labels.get(found.pattern().as_usize())?;
+    if label.near != group || group == Feature::NearKey && !is_in_sentence(text, found.range()) {
+        return None;
+    }
+    word_of(text, found.range(), label)
+}
+
+/// True for a word of a sentence. Names of program text are read by other rules.
+fn is_in_sentence(text: &str, word: Range<usize>) -> bool {
+    let before = text.get(..word.start).and_then(|text| text.chars().next_back()).unwrap_or(' ');
+    let behind = text.get(word.end..).and_then(|text| text.chars().next()).unwrap_or(' ');
+    (before.is_whitespace() || "(„“«-".contains(before)) && !"-_\".=(['".contains(behind)
+}
+
+/// Adds what the labels in a part of a text say.
+pub(super) fn add_near(text: &str, part: Range<usize>, features: &mut Features) {
+    let (Some(labels), Some(words)) = (ALL.as_ref(), text.get(part.clone())) else { return };
+    for found in labels.search.find_iter(words) {
+        let Some(label) = labels.labels.get(found.pattern().as_usize()) else { continue };
+        let range = part.start + found.start()..part.start + found.end();
+        if word_of(text, range, label).is_some() {
+            features.add(label.near);
+        }
+    }
+}
+
+/// True for a text that holds the word for a password or another label.
+pub(super) fn has_label(text: &str) -> bool {
+    let Some(labels) = ALL.as_ref() else { return false };
+    labels.search.find_iter(text).any(|found| {
+        let near = labels.labels.get(found.pattern().as_usize()).map(|label| label.near);
+        !matches!(near, None | Some(Feature::NearThing | Feature::OtherThing))
+    })
+}
+
+/// The range with the ending of its word, if a label may be there.
+fn word_of(text: &str, range: Range<usize>, label: &Label) -> Option<Range<usize>> {
+    let word = text.get(range.clone())?;
+    let first = word.chars().next()?;
+    if is_unspaced(first) || matches!(label.near, Feature::NearThing | Feature::OtherThing) {
+        return Some(range);
+    }
+    let before = text.get(..range.start)?.chars().next_back().unwrap_or(' ');
+    let behind = text.get(range.end..)?;
+    // A part of a name of program text: `access_token`.
+    if behind.starts_with('_') && label.near != Feature::NearPassword {
+        return None;
+    }
+    let is_inside = before.is_alphabetic() && !is_unspaced(before);
+    let is_hump = first.is_uppercase() && before.is_lowercase();
+    if label.is_whole {
+        let rest = behind.strip_prefix('s').unwrap_or(behind);
+        let goes_on = rest.starts_with(char::is_alphabetic);
+        if is_inside && !is_hump || goes_on {
+            return None;
+        }
+    } else if is_inside
+        && !matches!(label.near, Feature::NearPassword | Feature::NearCode | Feature::NearPin)
+    {
+        return None;
+    }
+    let is_letter = |c: &char| c.is_alphabetic() && !is_unspaced(*c);
+    let ending = behind.chars().take(MAX_ENDING + 1).take_while(is_letter);
+    let (mut letters, mut len) = (0, 0);
+    for c in ending {
+        (letters, len) = (letters + 1, len + c.len_utf8());
+    }
+    let most = match label.near {
+        Feature::NearPassword => MAX_ENDING,
+        _ => MAX_SHORT_ENDING,
+    };
+    (letters <= most).then_some(range.start..range.end + len)
+}
