@@ -47,7 +47,8 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         bail!("this is for other systems; here `cargo test -p weaver-cli --test portable` does it");
     }
     ensure_tools(sh, args)?;
-    let build = WindowsBuild { sh, folder: workspace::metadata()?.target_directory.join("windows") };
+    let build =
+        WindowsBuild { sh, folder: workspace::metadata()?.target_directory.join("windows") };
     sh.create_dir(build.wine_prefix())?;
     build.cargo(&["build", "-p", "weaver-cli", "--bin", "weaver"], &[])?;
     if args.build {
@@ -105,7 +106,8 @@ impl WindowsBuild<'_> {
 
 /// Installs the target, and names the packages of what else is missing.
 fn ensure_tools(sh: &Shell, args: &Args) -> Result<()> {
-    let has = |program: &str| cmd!(sh, "{program} --version").quiet().ignore_stderr().read().is_ok();
+    let has =
+        |program: &str| cmd!(sh, "{program} --version").quiet().ignore_stderr().read().is_ok();
     let mut packages = Vec::new();
     if !has(LINKER) {
         packages.push("gcc-mingw-w64-x86-64");

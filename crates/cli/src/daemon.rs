@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum as _};
 use serde_json::json;
+use weaver_gateway::canonical_path;
 use weaver_gateway::config::{self, Config, DEFAULT_FILE_NAME, NO_CONFIG_REMEDY};
 use weaver_gateway::daemon::{
     self, DaemonCommand, DaemonEnd, DaemonError, DaemonExitReason, DaemonOptions, DaemonProcess,
 };
-use weaver_gateway::canonical_path;
 use weaver_gateway::secret::Passphrase;
 use weaver_gateway::serve::{AfterShutdown, ServeOptions};
 use weaver_text::escape;

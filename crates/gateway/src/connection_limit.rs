@@ -30,7 +30,7 @@ impl ConnectionLimit {
     }
 
     /// A permit for one more connection, once a place is free; `None` if none is for this long.
-        pub(crate) async fn acquire(&self, patience: Duration) -> Option<OwnedSemaphorePermit> {
+    pub(crate) async fn acquire(&self, patience: Duration) -> Option<OwnedSemaphorePermit> {
         let acquired = tokio::time::timeout(patience, Arc::clone(&self.free).acquire_owned());
         acquired.await.ok()?.ok()
     }

@@ -11,9 +11,7 @@ use windows_sys::Win32::Security::Authorization::{
     ConvertStringSecurityDescriptorToSecurityDescriptorW, SDDL_REVISION_1,
 };
 use windows_sys::Win32::Security::{PSECURITY_DESCRIPTOR, SECURITY_ATTRIBUTES};
-use windows_sys::Win32::System::Pipes::{
-    GetNamedPipeClientProcessId, GetNamedPipeServerProcessId,
-};
+use windows_sys::Win32::System::Pipes::{GetNamedPipeClientProcessId, GetNamedPipeServerProcessId};
 
 use crate::handle::check;
 use crate::user::UserSid;
@@ -67,9 +65,7 @@ impl PrivatePipe {
             .out_buffer_size(BUFFER_BYTES);
         let name: &OsStr = &self.name;
         // SAFETY: the attributes and the descriptor in them outlive the call.
-        unsafe {
-            options.create_with_security_attributes_raw(name, (&raw mut attributes).cast())
-        }
+        unsafe { options.create_with_security_attributes_raw(name, (&raw mut attributes).cast()) }
     }
 }
 

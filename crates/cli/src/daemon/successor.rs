@@ -54,7 +54,8 @@ pub(super) fn start(passphrase: Option<&Passphrase>) -> Result<Exit, Failure> {
 #[cfg(not(unix))]
 pub(super) fn start(passphrase: Option<&Passphrase>) -> Result<Exit, Failure> {
     if passphrase.is_some() {
-        let message = "the passphrase cannot be handed on; name a command as `passphrase` under `[log]`";
+        let message =
+            "the passphrase cannot be handed on; name a command as `passphrase` under `[log]`";
         return Err(failure(io::Error::new(io::ErrorKind::Unsupported, message)));
     }
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();

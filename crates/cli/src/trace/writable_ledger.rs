@@ -28,8 +28,5 @@ pub(super) fn open(store: &Path, holder: &str) -> Result<WritableLedger, Failure
         }
         _ => Failure::store(store, &error),
     })?;
-    Ok(WritableLedger {
-        ledger: opened,
-            _loan: loan,
-    })
+    Ok(WritableLedger { ledger: opened, _loan: loan })
 }

@@ -67,8 +67,17 @@ impl Gateway {
         fs::write(gateway.path("clients.json"), clients.to_string()).unwrap();
         let (from, to) = (gateway.path("clients.json"), gateway.path("gateway"));
         let made = gateway.run(
-            &["init", "--yes", "--json", "--posture", "careful", "--from", from.to_str().unwrap(),
-                "--dir", to.to_str().unwrap()],
+            &[
+                "init",
+                "--yes",
+                "--json",
+                "--posture",
+                "careful",
+                "--from",
+                from.to_str().unwrap(),
+                "--dir",
+                to.to_str().unwrap(),
+            ],
             "",
         );
         assert_eq!(made.code, 0, "{made:?}");
@@ -150,17 +159,19 @@ impl Gateway {
     /// Grants a held call as its owner.
     pub(crate) fn grant(&self, request: &str) {
         let config = self.config();
-        let args = [
-            "approve", "grant", request, "--yes", "--passphrase-fd", "0", "--config", &config,
-        ];
+        let args =
+            ["approve", "grant", request, "--yes", "--passphrase-fd", "0", "--config", &config];
         let granted = self.run(&args, &self.passphrase);
         assert_eq!(granted.code, 0, "{granted:?}");
     }
 
+    pub(crate) fn store(&self) -> String {
+        self.path("gateway/.weaver/ledger.db").to_str().unwrap().to_owned()
+    }
+
     /// The log verifies, whoever was killed.
     pub(crate) fn verify(&self) {
-        let store = self.path("gateway/.weaver/ledger.db");
-        let verified = self.run(&["trace", "verify", "--store", store.to_str().unwrap()], "");
+        let verified = self.plain(&["trace", "verify", "--store", &self.store()]);
         assert_eq!(verified.code, 0, "{verified:?}");
     }
 
@@ -264,6 +275,13 @@ impl Client {
 
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({ "name": tool, "arguments": arguments }))["result"].clone()
+    }
+
+    /// Asks to delete the note; the request that waits for a person.
+    pub(crate) fn held_deletion(&mut self) -> String {
+        let held = self.call("notes__delete_note", json!({ "name": "shopping" }));
+        let request = &held["structuredContent"]["approval"]["request"];
+        request.as_str().unwrap_or_else(|| panic!("{held}")).to_owned()
     }
 
     /// Reads the note; true if it was read.

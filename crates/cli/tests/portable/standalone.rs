@@ -11,8 +11,7 @@ fn a_gateway_of_one_client_lists_calls_holds_and_records() {
     let tools = client.ask("tools/list", json!({}))["result"]["tools"].to_string();
     assert!(tools.contains("notes__read_note"), "{tools}");
     assert!(client.reads());
-    let held = client.call("notes__delete_note", json!({ "name": "shopping" }));
-    let request = held["structuredContent"]["approval"]["request"].as_str().unwrap().to_owned();
+    let request = client.held_deletion();
     assert!(gateway.note().exists());
     gateway.grant(&request);
     crate::gateway::until("the granted call goes through", || {

@@ -24,8 +24,9 @@ pub(super) fn rotate(folder: &DaemonFolder) {
 
 #[cfg(unix)]
 fn is_standard_error(log: &fs::Metadata) -> bool {
-    rustix::fs::fstat(rustix::stdio::stderr())
-        .is_ok_and(|open| (open.st_dev, open.st_ino) == (log.dev(), log.ino()))
+    let open = rustix::stdio::stderr().try_clone_to_owned().map(fs::File::from);
+    let open = open.and_then(|open| open.metadata());
+    open.is_ok_and(|open| (open.dev(), open.ino()) == (log.dev(), log.ino()))
 }
 
 /// Standard error of a running process cannot be changed there: the log is rotated when the next

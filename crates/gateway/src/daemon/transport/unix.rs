@@ -1,6 +1,6 @@
 //! Unix sockets, in a folder that only one user can enter.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::net::Shutdown;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
@@ -37,10 +37,7 @@ impl Transport for UnixSockets {
         inherited_socket::take_over(folder)
     }
 
-    fn listen(
-        folder: &DaemonFolder,
-        inherited: Option<&StdListener>,
-    ) -> Result<Self, DaemonError> {
+    fn listen(folder: &DaemonFolder, inherited: Option<&StdListener>) -> Result<Self, DaemonError> {
         let listener = match inherited {
             Some(inherited) => inherited
                 .try_clone()
@@ -121,8 +118,8 @@ impl ClientInput for StdStream {
 
 impl ClientOutput for StdStream {
     fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut writer = self;
-        writer.write_all(bytes)
+        // That of `Write`, which this method has its name from.
+        io::Write::write_all(&mut &*self, bytes)
     }
 
     fn end(&self) {
