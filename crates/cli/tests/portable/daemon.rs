@@ -108,6 +108,30 @@ fn a_command_borrows_the_store() {
     gateway.verify();
 }
 
+/// A daemon that nobody started for a client stays: it lends its store, and is followed by the
+/// installed program.
+#[test]
+fn a_daemon_of_a_terminal_lends_its_store_and_restarts() {
+    let gateway = Gateway::new();
+    let mut daemon = gateway.process(&["daemon"]);
+    until("it runs", || gateway.weaver(&["status"]).code == 0);
+    let pid = gateway.status()["pid"].clone();
+    let mut client = gateway.client(&[]);
+    assert!(client.reads());
+    let store = gateway.store();
+    let pruned = gateway.plain(&["trace", "prune", "--store", &store, "--older-than", "90d"]);
+    assert_eq!(pruned.code, 0, "{pruned:?}");
+    until("the client goes on", || client.reads());
+    assert_eq!(gateway.status()["pid"], pid, "the same process");
+    gateway.ok(&["restart"]);
+    until("the client goes on", || client.reads());
+    assert!(daemon.try_wait().unwrap().is_none(), "whoever started it still watches it");
+    client.finish();
+    gateway.ok(&["stop"]);
+    until("it ends", || daemon.try_wait().unwrap().is_some());
+    gateway.verify();
+}
+
 #[test]
 fn clients_over_http_are_served_with_a_token() {
     let gateway = Gateway::new();

@@ -64,8 +64,8 @@ impl Daemon {
     async fn handle(&self, stream: DaemonStream) -> Result<(), DaemonError> {
         let peer = match SystemTransport::peer(&stream) {
             Ok(peer) => peer,
-            Err(error @ PeerError::OtherUser(_)) => {
-                tracing::warn!("a connection was refused: {error}");
+            Err(PeerError::OtherUser(user)) => {
+                tracing::warn!(user, "a connection of another user was refused");
                 return Ok(());
             }
             Err(error) => return Err(DaemonError::connection(error)),

@@ -71,10 +71,12 @@ impl Transport for NamedPipes {
     }
 
     async fn accept(&mut self) -> io::Result<NamedPipeServer> {
-        self.next.connect().await?;
-        // Before this one is served, so that there is always an instance of the name.
+        let connected = self.next.connect().await;
+        // Before this one is served, so that there is always an instance of the name. Also if its
+        // client has gone: an instance is of no use to another one.
         let next = self.pipe.create_next()?;
-        Ok(std::mem::replace(&mut self.next, next))
+        let instance = std::mem::replace(&mut self.next, next);
+        connected.map(|()| instance)
     }
 
     /// False once the folder was removed, which gives the next daemon another lock.
