@@ -20,6 +20,7 @@ mod parsed_crate;
 mod picture;
 mod test;
 mod tidy;
+mod windows;
 
 use std::process::ExitCode;
 
@@ -85,6 +86,8 @@ enum Verb {
     Mutants(mutants::Args),
     /// Build and verify every package as it would be published, without publishing.
     Package(package::Args),
+    /// Build the command for Windows, and run what every system must pass under Wine.
+    Windows(windows::Args),
 }
 
 fn main() -> ExitCode {
@@ -116,5 +119,6 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Fuzz(args) => fuzz::run(&sh, &args),
         Verb::Mutants(args) => mutants::run(&sh, &args),
         Verb::Package(args) => package::run(&sh, &args),
+        Verb::Windows(args) => windows::run(&sh, &args),
     }
 }

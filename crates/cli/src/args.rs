@@ -91,33 +91,25 @@ pub(super) enum Command {
     /// Serve MCP on standard input and output, in front of the configured servers
     Serve(super::serve::Serve),
     /// Run the daemon that all clients of a configuration share
-    #[cfg(unix)]
     Daemon(super::daemon::Daemon),
     /// Show the daemon: its clients, servers and held calls
-    #[cfg(unix)]
     Status(super::daemon::DaemonArgs),
     /// Stop the daemon after it has answered the calls in progress
-    #[cfg(unix)]
     Stop(super::daemon::DaemonArgs),
     /// Restart the daemon; clients continue without a restart
-    #[cfg(unix)]
     Restart(super::daemon::restart::Restart),
     /// Show the log of the daemon
-    #[cfg(unix)]
     Logs(super::daemon::logs::Logs),
     /// Make the daemon a service of your own session (systemd, launchd)
     #[cfg(unix)]
     #[command(subcommand)]
     Service(super::service::Service),
     /// List, add and remove the clients that may connect over HTTP
-    #[cfg(unix)]
     #[command(subcommand)]
     Clients(super::clients::Clients),
     /// Log in at a server behind the gateway that requires it
-    #[cfg(unix)]
     Login(super::login::Login),
     /// Forget a login at a server
-    #[cfg(unix)]
     Logout(super::login::Logout),
     /// Show the whole path of a call in one minute, offline, in a temporary folder
     Demo(Demo),

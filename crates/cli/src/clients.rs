@@ -215,8 +215,9 @@ fn end_of_token(now: Timestamp, days: u32) -> Timestamp {
 /// Who runs this command, for the log: the user as the environment names them, and the user id.
 /// Whoever may change the file of clients can say anything here.
 fn operator() -> String {
-    let name =
-        ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    let name = ["SUDO_USER", "USER", "LOGNAME", "USERNAME"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok());
     let name: String = name.unwrap_or_else(|| "unknown".to_owned()).chars().take(64).collect();
     #[cfg(unix)]
     let name = format!("{name}, uid {}", rustix::process::getuid().as_raw());

@@ -6,15 +6,14 @@ mod status;
 mod successor;
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read as _;
+use std::io;
 use std::net::SocketAddr;
-use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum as _};
 use serde_json::json;
+use weaver_gateway::canonical_path;
 use weaver_gateway::config::{self, Config, DEFAULT_FILE_NAME, NO_CONFIG_REMEDY};
 use weaver_gateway::daemon::{
     self, DaemonCommand, DaemonEnd, DaemonError, DaemonExitReason, DaemonOptions, DaemonProcess,
@@ -61,11 +60,14 @@ const IDLE_EXIT_SECONDS: u64 = 60;
 /// The pause before a store that could not be opened again is tried once more.
 const REOPEN_INTERVAL: Duration = Duration::from_secs(5);
 /// The longest passphrase that is handed to the daemon, in bytes.
+#[cfg(unix)]
 const MAX_PASSPHRASE_BYTES: u64 = 4096;
 
 pub(super) fn run(args: &Daemon) -> Result<Exit, Failure> {
     #[cfg(target_os = "linux")]
     super::huge_pages::enable();
+    daemon::end_servers_with_process()
+        .map_err(|error| Failure::new(Exit::Internal, error.code(), error))?;
     match args.started_by_client {
         false => run_until_stopped(args, || {
             match args.start.log_format.output_format() {
@@ -138,7 +140,10 @@ fn run_until_stopped(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failur
             DaemonExitReason::Finished => return Ok(Exit::Ok),
             DaemonExitReason::Reconfigured => in_force = Some(Config::clone(&config)),
             DaemonExitReason::Restarted => {
-                return Err(successor::start(runner.passphrase.handed_over()));
+                // Where the next program cannot have this process, it has to get the store from it.
+                #[cfg(not(unix))]
+                drop(runner.process);
+                return successor::start(runner.passphrase.handed_over());
             }
         }
     }
@@ -193,7 +198,10 @@ fn http_address(text: &str) -> Result<SocketAddr, Failure> {
 }
 
 /// Tells the service manager that started this daemon that clients can connect (sd_notify(3)).
+#[cfg(unix)]
 fn notify_ready() {
+    use std::os::unix::net::UnixDatagram;
+
     let Some(address) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let path = Path::new(&address);
     // An address that begins with `@` is in the abstract namespace, which systemd no longer uses.
@@ -203,6 +211,10 @@ fn notify_ready() {
         let _ = socket.send_to(b"READY=1", path);
     }
 }
+
+/// There is no such service manager.
+#[cfg(not(unix))]
+fn notify_ready() {}
 
 /// How a daemon is started in the background.
 pub(super) struct BackgroundStart<'a> {
@@ -253,16 +265,32 @@ fn read_passphrase(descriptor: u32) -> Result<Zeroizing<String>, Failure> {
     if descriptor == 0 {
         return Err(serve::stdin_passphrase_failure());
     }
-    let mut text = Zeroizing::new(String::new());
-    File::open(format!("/dev/fd/{descriptor}"))
-        .and_then(|file| file.take(MAX_PASSPHRASE_BYTES).read_to_string(&mut text))
-        .map_err(|error| {
-            let message = format!("descriptor {descriptor} cannot be read: {error}");
-            Failure::new(Exit::Passphrase, "secret.descriptor", message)
-        })?;
+    let text = read_descriptor(descriptor).map_err(|error| {
+        let message = format!("descriptor {descriptor} cannot be read: {error}");
+        Failure::new(Exit::Passphrase, "secret.descriptor", message)
+    })?;
     // Checked here, because the daemon could report a bad passphrase only in its log.
     Passphrase::new(text.trim_end_matches(['\r', '\n']).to_owned().into())?;
     Ok(text)
+}
+
+#[cfg(unix)]
+fn read_descriptor(descriptor: u32) -> io::Result<Zeroizing<String>> {
+    use std::io::Read as _;
+
+    let mut text = Zeroizing::new(String::new());
+    let file = std::fs::File::open(format!("/dev/fd/{descriptor}"))?;
+    file.take(MAX_PASSPHRASE_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Programs are not handed open files by number there.
+#[cfg(not(unix))]
+fn read_descriptor(_descriptor: u32) -> io::Result<Zeroizing<String>> {
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "this system has no descriptors; name a command as `passphrase` under `[log]`",
+    ))
 }
 
 /// The absolute path of the configuration. The file itself may be a link that is pointed elsewhere
@@ -272,7 +300,7 @@ pub(super) fn absolute_config(config: &Path) -> Result<PathBuf, Failure> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let found = config.metadata().and_then(|_| folder.canonicalize());
+    let found = config.metadata().and_then(|_| canonical_path(folder));
     let path = found.map(|folder| folder.join(config.file_name().unwrap_or_default()));
     path.map_err(|error| {
         if config == Path::new(DEFAULT_FILE_NAME) {

@@ -4,7 +4,6 @@
 //! A failed check does not stop the others, so that one run shows every problem.
 
 mod documents;
-#[cfg(unix)]
 mod expiries;
 mod health_check;
 mod logins;
@@ -43,7 +42,6 @@ fn run_checks(args: &Check) -> Vec<HealthCheck> {
         Ok(config) => config,
         Err(errors) => {
             let mut checks = vec![documents::load_failure("configuration", &errors)];
-            #[cfg(unix)]
             checks.extend(state::gateway_with_old_configuration(&file));
             return checks;
         }
@@ -54,7 +52,6 @@ fn run_checks(args: &Check) -> Vec<HealthCheck> {
     checks.extend(documents::checks(&context));
     checks.extend(state::checks(&context));
     checks.extend(logins::checks(&context));
-    #[cfg(unix)]
     checks.extend(expiries::checks(&context));
     checks
 }

@@ -365,8 +365,16 @@ impl AuthorizationAgent for BrowserLogin {
 
 /// Opens an address in the person's browser; false if no program can be started.
 fn open_browser(address: &str) -> bool {
-    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let (program, arguments): (_, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        // No shell, which would read signs of the address as its own.
+        ("rundll32", &["url.dll,FileProtocolHandler"])
+    } else {
+        ("xdg-open", &[])
+    };
     let started = Command::new(program)
+        .args(arguments)
         .arg(address)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

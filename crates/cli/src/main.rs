@@ -11,14 +11,12 @@ mod args;
 mod argument_error;
 mod catalog;
 mod check;
-#[cfg(unix)]
 mod clients;
 mod compile;
 mod completions;
 mod config_path;
 mod connect;
 mod contracts;
-#[cfg(unix)]
 mod daemon;
 mod demo;
 mod doctor;
@@ -37,7 +35,6 @@ mod keys;
 mod ledger_clock;
 mod line_reader;
 mod logging;
-#[cfg(unix)]
 mod login;
 mod man_pages;
 mod memory;
@@ -173,21 +170,13 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Connect(args) => connect::run(&args),
         Command::Disconnect(args) => connect::disconnect(&args),
         Command::Serve(args) => serve::run(&args),
-        #[cfg(unix)]
         Command::Daemon(args) => daemon::run(&args),
-        #[cfg(unix)]
         Command::Status(args) => daemon::status(&args),
-        #[cfg(unix)]
         Command::Stop(args) => daemon::stop(&args),
-        #[cfg(unix)]
         Command::Restart(args) => daemon::restart::run(&args),
-        #[cfg(unix)]
         Command::Logs(args) => daemon::logs::run(&args),
-        #[cfg(unix)]
         Command::Clients(args) => clients::run(args),
-        #[cfg(unix)]
         Command::Login(args) => login::run(&args),
-        #[cfg(unix)]
         Command::Logout(args) => login::logout(&args),
         #[cfg(unix)]
         Command::Service(args) => service::run(args),

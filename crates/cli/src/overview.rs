@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use weaver_gateway::clients::ConnectedFileState;
 use weaver_gateway::config::{self, Config};
-#[cfg(unix)]
 use weaver_gateway::daemon::{self, DaemonError};
 use weaver_text::escape;
 use weaver_trace_store::Reader;
@@ -114,11 +113,9 @@ fn server_rows(config: &Config, steps: &mut Vec<NextStep>) -> String {
 
 const UPDATE: &str = "weaver update";
 
-#[cfg(unix)]
 const CONTRACTS_DIFF: &str = "weaver contracts diff";
 
 /// Whether the daemon runs, and the problems of its servers.
-#[cfg(unix)]
 fn daemon_rows(config: &Config, steps: &mut Vec<NextStep>) -> String {
     let status = match daemon::status(&config.store_path) {
         Ok(status) => status,
@@ -165,11 +162,6 @@ fn daemon_rows(config: &Config, steps: &mut Vec<NextStep>) -> String {
         out.push_str(&counted(server.new_tools, why));
     }
     out
-}
-
-#[cfg(not(unix))]
-fn daemon_rows(_config: &Config, _steps: &mut Vec<NextStep>) -> String {
-    String::new()
 }
 
 fn client_rows(gateway: &GatewayConnections, steps: &mut Vec<NextStep>) -> Result<String, Failure> {

@@ -4,14 +4,13 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use weaver_gateway::canonical_path;
 use weaver_gateway::config::{self, Config, LogFormat, TelemetrySettings};
-#[cfg(unix)]
 use weaver_gateway::daemon::{
     self, ClientToken, DaemonError, DaemonFolder, SessionRequest, ShimOptions,
 };
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_gateway::serve::{self, ServeError, ServeOptions};
-#[cfg(unix)]
 use weaver_text::escape;
 use weaver_types::signature::SigningKey;
 
@@ -101,7 +100,6 @@ impl LogFormatArgument {
 }
 
 pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
-    #[cfg(unix)]
     if !args.standalone {
         return run_shim(args);
     }
@@ -110,7 +108,6 @@ pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
 
 /// Relays between the client and the daemon. If the configuration is invalid, the client gets that
 /// as the answer to every request; a person at a terminal gets the failure at once.
-#[cfg(unix)]
 fn run_shim(args: &Serve) -> Result<Exit, Failure> {
     match shim_options(args) {
         Ok(options) => {
@@ -128,7 +125,6 @@ fn run_shim(args: &Serve) -> Result<Exit, Failure> {
     }
 }
 
-#[cfg(unix)]
 fn shim_options(args: &Serve) -> Result<ShimOptions, Failure> {
     let config = super::daemon::absolute_config(&args.config.path())?;
     let folder = DaemonFolder::of_store(&config::load_store_path(&config)?);
@@ -145,10 +141,9 @@ fn shim_options(args: &Serve) -> Result<ShimOptions, Failure> {
 }
 
 /// The folder that the client works in. It grants nothing: it selects the servers of its project.
-#[cfg(unix)]
 fn client_folder(args: &Serve) -> Result<Option<PathBuf>, Failure> {
     let Some(folder) = &args.folder else { return Ok(std::env::current_dir().ok()) };
-    folder.canonicalize().map(Some).map_err(|error| {
+    canonical_path(folder).map(Some).map_err(|error| {
         let message = format!("the folder {} cannot be entered: {error}", folder.display());
         Failure::new(Exit::Usage, "serve.folder", message)
             .with_next_step("name the folder of the project after `--folder`")
@@ -157,7 +152,6 @@ fn client_folder(args: &Serve) -> Result<Option<PathBuf>, Failure> {
 
 /// Reads the client's token from a variable. A missing token is an error, because without one the
 /// client would connect as the owner, who may do more.
-#[cfg(unix)]
 fn token_from_variable(variable: &str) -> Result<ClientToken, Failure> {
     let text = std::env::var(variable).unwrap_or_default();
     if text.trim().is_empty() {

@@ -29,6 +29,10 @@ const PROXIES: [&str; 8] = [
     "no_proxy",
 ];
 
+/// A console without a window.
+#[cfg(windows)]
+const CREATE_NO_WINDOW: u32 = 0x0800_0000;
+
 /// Why a child could not be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SpawnError {
@@ -93,6 +97,9 @@ fn spawn(command: std::process::Command) -> io::Result<Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     #[cfg(unix)]
     command.process_group(0);
+    // A daemon has no console, so each child would open a window with one.
+    #[cfg(windows)]
+    command.creation_flags(CREATE_NO_WINDOW);
     #[cfg(target_os = "linux")]
     {
         crate::adopted::start(|| command.spawn(), Child::id)
@@ -114,10 +121,14 @@ pub(crate) async fn read_launcher_report(
     read_report(&line, launcher.program())
 }
 
-/// Ends the child's process group when dropped, so that grandchildren do not stay behind.
+/// Ends the child's process group, or its job on Windows, when dropped, so that grandchildren do not stay behind.
 pub(crate) struct ProcessGroupGuard {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
+    /// Ends its processes when dropped; `None` if the system refused it, for instance because the
+    /// child has ended.
+    #[cfg(windows)]
+    _job: Option<weaver_windows::ProcessJob>,
 }
 
 impl ProcessGroupGuard {
@@ -127,7 +138,13 @@ impl ProcessGroupGuard {
             let id = child.id().and_then(|id| i32::try_from(id).ok());
             Self { leader: id.and_then(rustix::process::Pid::from_raw) }
         }
-        #[cfg(not(unix))]
+        // What the child has started before it is in the job stays outside of it.
+        #[cfg(windows)]
+        {
+            let job = weaver_windows::ProcessJob::new().ok();
+            Self { _job: job.filter(|job| child.id().is_some_and(|id| job.add(id).is_ok())) }
+        }
+        #[cfg(not(any(unix, windows)))]
         {
             let _ = child;
             Self {}

@@ -1,7 +1,6 @@
 //! Limits the connections of clients.
 
 use std::sync::Arc;
-#[cfg(unix)]
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -31,7 +30,6 @@ impl ConnectionLimit {
     }
 
     /// A permit for one more connection, once a place is free; `None` if none is for this long.
-    #[cfg(unix)]
     pub(crate) async fn acquire(&self, patience: Duration) -> Option<OwnedSemaphorePermit> {
         let acquired = tokio::time::timeout(patience, Arc::clone(&self.free).acquire_owned());
         acquired.await.ok()?.ok()

@@ -1,6 +1,7 @@
 //! One gateway for many clients: a daemon owns a store, and clients reach it through shims.
 //!
-//! A client starts a [`shim`](run_shim) between its pipes and the daemon's socket. The shim starts
+//! A client starts a [`shim`](run_shim) between its pipes and the daemon's address, a socket, or a
+//! named pipe on Windows. The shim starts
 //! the daemon if there is none, reconnects when the daemon was replaced or has died, and answers
 //! every request with an error if no daemon is available: it never bypasses the gateway.
 //!
@@ -13,6 +14,9 @@ mod accept;
 mod config_watch;
 mod connection;
 mod control;
+mod detachment;
+#[cfg(any(windows, test))]
+mod end_of_input;
 mod end_reason;
 mod error;
 mod fingerprint;
@@ -20,6 +24,7 @@ mod folder;
 mod handed_over_socket;
 mod hello;
 mod http_listener;
+#[cfg(unix)]
 mod inherited_socket;
 mod log_rotation;
 mod process;
@@ -28,12 +33,14 @@ mod shim;
 mod start;
 mod store_claim;
 mod termination_signals;
+mod transport;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use control::{StoreLoan, borrow_store, ensure_running, restart, status, stop};
+pub use detachment::{detach_output, end_servers_with_process, leave_session};
 pub use error::DaemonError;
 pub use fingerprint::installed_program;
 pub use folder::DaemonFolder;
@@ -60,23 +67,6 @@ pub struct DaemonOptions {
     pub http: Option<SocketAddr>,
     /// The arguments of the command line, which [`DaemonStatus`] tells to whoever replaces it.
     pub arguments: Vec<String>,
-}
-
-/// Detaches standard output from the starting process, which may wait for its end.
-///
-/// # Errors
-/// [`DaemonError::Connection`], if the null device cannot be opened.
-pub fn detach_output() -> Result<(), DaemonError> {
-    let null = std::fs::OpenOptions::new().write(true).open("/dev/null");
-    let null = null.map_err(DaemonError::connection)?;
-    rustix::stdio::dup2_stdout(null).map_err(DaemonError::connection)
-}
-
-/// Leaves the session of the starting process, so that closing it, or a key on its terminal, does
-/// not affect the daemon.
-pub fn leave_session() {
-    // Fails for a process group leader, which has no terminal to leave.
-    let _ = rustix::process::setsid();
 }
 
 /// The end of a daemon.

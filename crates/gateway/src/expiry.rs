@@ -6,15 +6,12 @@ use weaver_policy::PolicySet;
 use weaver_types::Timestamp;
 
 use crate::bounded_file;
-#[cfg(unix)]
 use crate::client_registry::ClientRegistry;
 use crate::config::Config;
 
-#[cfg(unix)]
 mod certificate;
 
 /// The largest certificate file.
-#[cfg(unix)]
 const MAX_CERTIFICATE_BYTES: usize = 1024 * 1024;
 
 /// What kind of thing ends.
@@ -90,7 +87,6 @@ pub fn of_documents(set: &PolicySet) -> Vec<Expiry> {
 
 /// When the certificate of `[http]`, or one that it depends on, ends. `None` without a certificate,
 /// or if it cannot be read, which other checks report.
-#[cfg(unix)]
 #[must_use]
 pub fn of_certificate(config: &Config) -> Option<Expiry> {
     let tls = config.http.as_ref()?.tls.as_ref()?;
@@ -98,7 +94,6 @@ pub fn of_certificate(config: &Config) -> Option<Expiry> {
     Some(Expiry::new(ExpiryKind::Certificate, "", at))
 }
 
-#[cfg(unix)]
 fn certificate_end(file: &Path) -> Option<Timestamp> {
     use rustls::pki_types::CertificateDer;
     use rustls::pki_types::pem::PemObject as _;
@@ -110,7 +105,6 @@ fn certificate_end(file: &Path) -> Option<Timestamp> {
 
 /// When the tokens of the clients of this store end. Nothing if the clients cannot be read, which
 /// the gateway reports.
-#[cfg(unix)]
 #[must_use]
 pub fn of_clients(store: &Path) -> Vec<Expiry> {
     let clients = ClientRegistry::of_store(store).all().unwrap_or_default();

@@ -15,20 +15,16 @@
 //! It is no command either; that is `weaver-cli`.
 
 pub mod bounded_file;
-#[cfg(unix)]
+mod canonical_path;
 mod client_journal;
-#[cfg(unix)]
 mod client_registry;
 pub mod clients;
 pub mod config;
 mod connection_limit;
-#[cfg(unix)]
 pub mod daemon;
-#[cfg(unix)]
 mod daemon_address;
 pub mod expiry;
 mod file_stamp;
-#[cfg(unix)]
 pub mod http;
 mod interruption;
 pub mod listing;
@@ -38,11 +34,12 @@ pub mod publish;
 pub mod replay;
 pub mod secret;
 pub mod serve;
-#[cfg(unix)]
 mod session_setup;
 pub mod setup;
 pub mod start_check;
 mod telemetry;
+
+pub use canonical_path::canonical_path;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

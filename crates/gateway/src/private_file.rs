@@ -9,6 +9,7 @@ pub(crate) const STATE_FOLDER: &str = ".weaver";
 
 /// Options that create a file for this user alone. What else they do is up to the caller.
 pub(crate) fn file_options() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -40,6 +41,7 @@ pub(crate) fn create_folders(path: &Path) -> io::Result<()> {
 }
 
 fn folder_builder() -> DirBuilder {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes"))]
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

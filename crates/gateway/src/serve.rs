@@ -29,7 +29,6 @@ mod client_feature_cache;
 mod client_link;
 mod client_principal;
 mod client_process;
-#[cfg(unix)]
 mod client_tokens;
 mod clock;
 mod completion;

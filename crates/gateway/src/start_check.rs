@@ -81,17 +81,11 @@ fn log_key_problem(config: &Config) -> Option<DocumentFinding> {
     Some(finding(config, "log.key", error.code(), error.to_string(), remedy))
 }
 
-#[cfg(unix)]
 fn certificate_problem(config: &Config) -> Option<DocumentFinding> {
     let tls = config.http.as_ref()?.tls.clone()?;
     let error = crate::http::TlsReloader::open(tls).err()?;
     let remedy = "correct `cert` and `key` under `[http]`";
     Some(finding(config, "http.cert", "config.certificate", error.to_string(), remedy))
-}
-
-#[cfg(not(unix))]
-fn certificate_problem(_config: &Config) -> Option<DocumentFinding> {
-    None
 }
 
 fn redaction_problem(config: &Config) -> Option<DocumentFinding> {

@@ -61,6 +61,7 @@ fn write_and_sync(mut file: File, bytes: &[u8]) -> io::Result<()> {
 
 /// Creates the inbox for this user alone, unless it exists.
 fn create_folder(inbox: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes"))]
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -57,7 +57,6 @@ pub(super) fn approve(
     surface: Option<&str>,
     by: &str,
 ) -> Result<(), Failure> {
-    #[cfg(unix)]
     let _loan = crate::daemon::borrow_store(config)?;
     let holder = "weaver contracts".to_owned();
     let options = OpenOptions { holder, ..OpenOptions::default() };

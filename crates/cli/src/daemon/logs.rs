@@ -1,8 +1,7 @@
 //! `weaver logs`: shows the log messages of the daemon.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -62,7 +61,7 @@ pub(crate) fn run(args: &Logs) -> Result<Exit, Failure> {
 fn follow(mut file: File, path: &Path) -> Result<(), Failure> {
     loop {
         let is_replaced = match (file.metadata(), path.metadata()) {
-            (Ok(open), Ok(named)) => open.ino() != named.ino(),
+            (Ok(open), Ok(named)) => is_other_file(&open, &named),
             _ => false,
         };
         let mut bytes = Vec::new();
@@ -76,4 +75,17 @@ fn follow(mut file: File, path: &Path) -> Result<(), Failure> {
             return Ok(());
         }
     }
+}
+
+#[cfg(unix)]
+fn is_other_file(open: &Metadata, named: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    open.ino() != named.ino()
+}
+
+/// A log only grows, and a new one begins small.
+#[cfg(not(unix))]
+fn is_other_file(open: &Metadata, named: &Metadata) -> bool {
+    named.len() < open.len()
 }

@@ -1,13 +1,13 @@
 //! Replaces the program of a daemon by the installed one, in the same process.
 //!
+//! Windows cannot replace the program of a process. There the installed program is a child of this
+//! process, which waits for it, so that whoever watches this one still watches the daemon.
+//!
 //! A service manager, a container or a terminal watches the process that it started. Its daemon
 //! keeps that process over an upgrade, with its parent, its limits and its environment: `exec`.
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::process::CommandExt as _;
-use std::process::Command;
 
 use weaver_gateway::daemon::installed_program;
 use weaver_gateway::secret::Passphrase;
@@ -16,11 +16,20 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// The option whose descriptor can be read only once.
+#[cfg(unix)]
 const PASSPHRASE_OPTION: &str = "--log-passphrase-fd";
 
 /// Starts the installed program in this process, with this command line. Returns only if that
 /// fails. A passphrase that came from a descriptor is handed on.
-pub(super) fn start(passphrase: Option<&Passphrase>) -> Failure {
+///
+/// # Errors
+/// Why the program cannot be started.
+#[cfg(unix)]
+pub(super) fn start(passphrase: Option<&Passphrase>) -> Result<Exit, Failure> {
+    use std::os::fd::AsRawFd as _;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::Command;
+
     let error = match passphrase.map(inheritable_pipe).transpose() {
         Ok(pipe) => {
             let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -34,18 +43,43 @@ pub(super) fn start(passphrase: Option<&Passphrase>) -> Failure {
         }
         Err(error) => error,
     };
+    Err(failure(error))
+}
+
+/// Runs the installed program with this command line, until it ends. Its standard input is that of
+/// this process, so a passphrase that this one has read from there is lost.
+///
+/// # Errors
+/// Why the program cannot be started.
+#[cfg(not(unix))]
+pub(super) fn start(passphrase: Option<&Passphrase>) -> Result<Exit, Failure> {
+    if passphrase.is_some() {
+        let message =
+            "the passphrase cannot be handed on; name a command as `passphrase` under `[log]`";
+        return Err(failure(io::Error::new(io::ErrorKind::Unsupported, message)));
+    }
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let program = installed_program().ok_or_else(|| failure(io::ErrorKind::NotFound.into()))?;
+    let ended = std::process::Command::new(program).args(arguments).status().map_err(failure)?;
+    // What went wrong is on its own standard error.
+    std::process::exit(ended.code().unwrap_or(1))
+}
+
+fn failure(error: io::Error) -> Failure {
     let message = format!("the installed program cannot be started: {error}");
     Failure::new(Exit::Internal, "daemon.restart", message)
 }
 
 /// A pipe with the passphrase that stays open in the next program.
-fn inheritable_pipe(passphrase: &Passphrase) -> io::Result<OwnedFd> {
-    let pipe = OwnedFd::from(passphrase.to_pipe()?);
+#[cfg(unix)]
+fn inheritable_pipe(passphrase: &Passphrase) -> io::Result<std::os::fd::OwnedFd> {
+    let pipe = std::os::fd::OwnedFd::from(passphrase.to_pipe()?);
     rustix::io::fcntl_setfd(&pipe, rustix::io::FdFlags::empty())?;
     Ok(pipe)
 }
 
 /// Names another descriptor for the passphrase.
+#[cfg(unix)]
 fn replace_descriptor(arguments: &mut [OsString], descriptor: &str) {
     let mut is_value = false;
     for argument in arguments {
@@ -62,7 +96,7 @@ fn replace_descriptor(arguments: &mut [OsString], descriptor: &str) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use weaver_gateway::canonical_path;
 use weaver_types::{OsRandom, Random};
 
 use super::{DemoError, tickets};
@@ -35,7 +36,7 @@ impl DemoFolder {
         };
         // From here on, dropping `folder` removes a temporary folder after a failure.
         let mut folder = Self { dir, kept };
-        let dir = fs::canonicalize(&folder.dir).map_err(DemoError::file("open", &folder.dir))?;
+        let dir = canonical_path(&folder.dir).map_err(DemoError::file("open", &folder.dir))?;
         folder.dir = dir;
         folder.write_files()?;
         Ok(folder)
@@ -161,6 +162,7 @@ fn private_folder(dir: &Path) -> io::Result<()> {
 
 /// A builder of folders for this user alone, on systems with permissions.
 fn private_dir_builder() -> DirBuilder {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes"))]
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-#[cfg(unix)]
 use weaver_gateway::daemon::{self, DaemonError, DaemonStatus};
 use weaver_gateway::publish::status::PublishStatus;
 use weaver_text::escape;
@@ -20,8 +19,10 @@ use crate::trace::compare_runs_with_log;
 /// The largest log, in events, that is verified while the user waits.
 const MAX_EVENTS_TO_VERIFY: u64 = 100_000;
 /// Below this many free bytes the disk may soon be full.
+#[cfg(unix)]
 const LOW_SPACE_BYTES: u64 = 1 << 30;
 /// Below this many free bytes the disk is as good as full.
+#[cfg(unix)]
 const MIN_SPACE_BYTES: u64 = 64 << 20;
 /// How far the log may be ahead of the clock, because other machines may have written it.
 const CLOCK_LEEWAY: Duration = Duration::from_secs(60);
@@ -32,7 +33,6 @@ pub(super) fn checks(context: &CheckContext) -> Vec<HealthCheck> {
     let mut found = Vec::new();
     found.extend(disk_check(context));
     found.extend(log_checks(context));
-    #[cfg(unix)]
     found.extend(gateway_checks(context));
     found.push(clients_check(context));
     found
@@ -152,7 +152,6 @@ fn checkpoint_checks(context: &CheckContext, reader: &Reader) -> Vec<HealthCheck
 }
 
 /// The daemon that goes on with an older configuration, since the one on disk cannot be used.
-#[cfg(unix)]
 pub(super) fn gateway_with_old_configuration(file: &Path) -> Vec<HealthCheck> {
     let Some((_, status)) = crate::daemon::running_in_spite_of(file) else { return Vec::new() };
     let mut found = running_gateway_checks(file, &status);
@@ -163,7 +162,6 @@ pub(super) fn gateway_with_old_configuration(file: &Path) -> Vec<HealthCheck> {
 }
 
 /// Checks the daemon and its servers.
-#[cfg(unix)]
 fn gateway_checks(context: &CheckContext) -> Vec<HealthCheck> {
     match daemon::status(&context.config.store_path) {
         Ok(status) => running_gateway_checks(&context.config.file, &status),
@@ -178,7 +176,6 @@ fn gateway_checks(context: &CheckContext) -> Vec<HealthCheck> {
     }
 }
 
-#[cfg(unix)]
 fn running_gateway_checks(file: &Path, status: &DaemonStatus) -> Vec<HealthCheck> {
     let own = env!("CARGO_PKG_VERSION");
     let finding = format!(

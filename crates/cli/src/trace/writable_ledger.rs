@@ -10,7 +10,6 @@ use crate::{Exit, Failure};
 /// A ledger that a command writes. A daemon that owns it lends it until this is dropped.
 pub(super) struct WritableLedger {
     pub(super) ledger: SqliteLedger,
-    #[cfg(unix)]
     _loan: weaver_gateway::daemon::StoreLoan,
 }
 
@@ -18,7 +17,6 @@ pub(super) struct WritableLedger {
 pub(super) fn open(store: &Path, holder: &str) -> Result<WritableLedger, Failure> {
     // A missing file or one that is no ledger is an error, not created.
     drop(super::open_ledger(store)?);
-    #[cfg(unix)]
     let loan = weaver_gateway::daemon::borrow_store(store)
         .map_err(|error| crate::daemon::daemon_failure(store, error))?;
     let options = OpenOptions { holder: holder.to_owned(), ..OpenOptions::default() };
@@ -30,9 +28,5 @@ pub(super) fn open(store: &Path, holder: &str) -> Result<WritableLedger, Failure
         }
         _ => Failure::store(store, &error),
     })?;
-    Ok(WritableLedger {
-        ledger: opened,
-        #[cfg(unix)]
-        _loan: loan,
-    })
+    Ok(WritableLedger { ledger: opened, _loan: loan })
 }

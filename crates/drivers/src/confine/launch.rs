@@ -128,12 +128,19 @@ fn confine(
 fn find_program(name: &OsString) -> Option<PathBuf> {
     let path = PathBuf::from(name);
     if path.components().count() > 1 || path.is_absolute() {
-        return path.is_file().then_some(path);
+        return with_ends(&path).find(|path| path.is_file());
     }
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders)
-        .map(|folder| folder.join(&path))
+        .flat_map(|folder| with_ends(&folder.join(&path)).collect::<Vec<_>>())
         .find(|file| is_executable(file))
+}
+
+/// The path, and those that it stands for where programs are named without the end of their file.
+fn with_ends(path: &std::path::Path) -> impl Iterator<Item = PathBuf> {
+    let ends: &[&str] = if cfg!(windows) { &["exe", "cmd", "bat"] } else { &[] };
+    let named = ends.iter().map(|end| path.with_added_extension(end)).collect::<Vec<_>>();
+    std::iter::once(path.to_path_buf()).chain(named)
 }
 
 /// Why a program was not found, and where it was looked up.
@@ -178,13 +185,20 @@ fn become_program(
     command.args(argv.iter().skip(1)).exec().to_string()
 }
 
+/// Runs the program with the streams of this process, and ends as it ends: no process becomes another
+/// one there. Whoever ends this process ends the job that both are in.
 #[cfg(not(unix))]
 fn become_program(
-    _program: &std::path::Path,
-    _argv: &[OsString],
-    _variables: Vec<(&str, String)>,
+    program: &std::path::Path,
+    argv: &[OsString],
+    variables: Vec<(&str, String)>,
 ) -> String {
-    "a process cannot become another one on this system".to_owned()
+    let mut command = std::process::Command::new(program);
+    command.envs(variables).args(argv.iter().skip(1));
+    match command.status() {
+        Ok(ended) => std::process::exit(ended.code().unwrap_or(1)),
+        Err(error) => error.to_string(),
+    }
 }
 
 /// Only the name, because arguments may be secret.

@@ -218,6 +218,9 @@ fn read_secret_file(path: &Path, readers: FileReaders) -> Result<Zeroizing<Strin
             return Err(SecretError::Open);
         }
     }
+    // The folder's access rights decide there.
+    #[cfg(not(unix))]
+    let _ = readers;
     let mut text = Zeroizing::new(String::with_capacity(MAX_SECRET_BYTES + 3));
     let room = u64::try_from(MAX_SECRET_BYTES + 3).unwrap_or(u64::MAX);
     file.take(room).read_to_string(&mut text).map_err(failed)?;

@@ -17,7 +17,7 @@ use crate::interruption;
 /// Those of the system; the file is then unchanged, and the temporary one is removed. Also if another
 /// file took its place while it was written.
 pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
-    let target = match fs::canonicalize(path) {
+    let target = match crate::canonical_path(path) {
         Ok(target) => target,
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
         Err(error) => return Err(error),

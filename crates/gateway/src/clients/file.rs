@@ -15,9 +15,9 @@ use crate::bounded_file::{self, ReadError};
 pub(super) fn resolved(path: &Path) -> PathBuf {
     let by_folder = || {
         let (folder, name) = (path.parent()?, path.file_name()?);
-        Some(folder.canonicalize().ok()?.join(name))
+        Some(crate::canonical_path(folder).ok()?.join(name))
     };
-    path.canonicalize().ok().or_else(by_folder).unwrap_or_else(|| path.to_owned())
+    crate::canonical_path(path).ok().or_else(by_folder).unwrap_or_else(|| path.to_owned())
 }
 
 /// The largest client file that is read. Claude Code stores much more than servers in one file.

@@ -37,8 +37,8 @@ impl TemporaryFile {
     pub(super) fn create(target: &Path, permissions: FilePermissions) -> io::Result<Self> {
         let target_name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
         let above = match target.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent.canonicalize()?,
-            _ => Path::new(".").canonicalize()?,
+            Some(parent) if !parent.as_os_str().is_empty() => crate::canonical_path(parent)?,
+            _ => crate::canonical_path(Path::new("."))?,
         };
         let staging = private_folder(&above).unwrap_or_else(|| above.clone());
         remove_abandoned(&staging, &target_name);

@@ -163,7 +163,7 @@ impl UpstreamEntry<'_> {
         let folders: Option<Vec<String>> = list.iter().map(folder).collect();
         let resolve = |folder: &String| {
             let folder = self.context.base.join(folder);
-            folder.canonicalize().unwrap_or(folder)
+            crate::canonical_path(&folder).unwrap_or(folder)
         };
         Some(folders?.iter().map(resolve).collect())
     }

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::path::PathBuf;
+#[cfg(unix)]
 use std::time::{Duration, UNIX_EPOCH};
 
 use sha2::{Digest as _, Sha256};

@@ -1,13 +1,8 @@
-//! The daemon's socket: who connects to it, and when the daemon stops accepting.
+//! The daemon's address: who connects to it, and when the daemon stops accepting.
 
-use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::net::UnixListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::config_watch::{self, ConfigWatch};
@@ -16,7 +11,8 @@ use super::end_reason::EndReason;
 use super::error::DaemonError;
 use super::folder::DaemonFolder;
 use super::log_rotation;
-use super::termination_signals::TerminationSignals;
+use super::termination_signals::{HangUpSignal, TerminationSignals};
+use super::transport::{SystemTransport, Transport as _};
 use crate::connection_limit::ConnectionLimit;
 
 /// The most connections at once.
@@ -24,46 +20,29 @@ const MAX_CONNECTIONS: usize = 1024;
 /// How often a daemon checks whether it is still needed.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Binds a socket under a temporary name and renames it onto the address, so that no connection is
-/// refused in between and a dead daemon's socket is replaced.
-pub(super) fn listen(socket: &Path) -> Result<UnixListener, DaemonError> {
-    let failed = |error: &io::Error| DaemonError::folder(socket, error);
-    let new_socket = socket.with_extension("new");
-    match std::fs::remove_file(&new_socket) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&error)),
-        _ => {}
-    }
-    let listener = UnixListener::bind(&new_socket).map_err(|error| failed(&error))?;
-    std::fs::set_permissions(&new_socket, std::fs::Permissions::from_mode(0o600))
-        .map_err(|error| failed(&error))?;
-    std::fs::rename(&new_socket, socket).map_err(|error| failed(&error))?;
-    Ok(listener)
-}
-
 /// Accepts connections until the daemon must end.
 pub(super) async fn accept_connections(
     shared: &Arc<Daemon>,
-    listener: &UnixListener,
+    listener: &mut SystemTransport,
     mut ending: mpsc::Receiver<EndReason>,
     signals: &mut TerminationSignals,
 ) -> Result<EndReason, DaemonError> {
-    let mut connection_limit = ConnectionLimit::new(MAX_CONNECTIONS, "the socket");
+    let mut connection_limit = ConnectionLimit::new(MAX_CONNECTIONS, "the daemon's address");
     let mut config_watch = ConfigWatch::default();
     let idle_exit = shared.idle_exit;
     let mut idle_since = Instant::now();
     let folder = DaemonFolder::of_store(&shared.server.config().store_path);
-    let socket = socket_identity(shared);
     // A separate timer, so that the check also happens while many clients connect.
     let mut idle_check = tokio::time::interval(IDLE_CHECK_INTERVAL);
     idle_check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut hung_up = signal(SignalKind::hangup()).map_err(DaemonError::connection)?;
+    let mut hang_up = HangUpSignal::watch()?;
     // A client-started daemon is replaced when the next client connects.
     let replaced = |reason| if idle_exit.is_some() { EndReason::NotNeeded } else { reason };
     loop {
         tokio::select! {
             biased;
             () = signals.received() => return Ok(EndReason::NotNeeded),
-            _ = hung_up.recv() => {
+            () = hang_up.received() => {
                 if config_watch::is_usable(shared) {
                     tracing::warn!("told to read the configuration again; the daemon restarts");
                     return Ok(replaced(EndReason::Reconfigured));
@@ -86,7 +65,7 @@ pub(super) async fn accept_connections(
                 if shared.server.is_busy() {
                     idle_since = Instant::now();
                 }
-                if socket_identity(shared) != socket {
+                if !listener.is_reachable() {
                     tracing::info!("the socket was removed; the daemon makes way for another");
                     return Ok(EndReason::NotNeeded);
                 }
@@ -100,7 +79,7 @@ pub(super) async fn accept_connections(
             }
             accepted = listener.accept() => {
                 idle_since = Instant::now();
-                let Ok((stream, _)) = accepted else {
+                let Ok(stream) = accepted else {
                     // For example too many open files: the next attempt may succeed.
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
@@ -114,11 +93,4 @@ pub(super) async fn accept_connections(
             }
         }
     }
-}
-
-/// The identity of the file at the daemon's address.
-pub(super) fn socket_identity(shared: &Daemon) -> Option<(u64, u64)> {
-    let folder = DaemonFolder::of_store(&shared.server.config().store_path);
-    let about = std::fs::symlink_metadata(folder.socket()).ok()?;
-    Some((about.dev(), about.ino()))
 }

@@ -4,10 +4,9 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::UnixStream;
-use tokio::net::unix::OwnedWriteHalf;
-use tokio::net::unix::UCred;
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +18,7 @@ use super::hello::{
     ClientToken, DaemonStatus, Hello, MAX_HANDSHAKE_BYTES, PROTOCOL, ProtocolHeader, Purpose,
     SessionRequest, Welcome, WelcomeOutcome,
 };
+use super::transport::{DaemonStream, PeerError, SystemTransport, Transport as _};
 use crate::http::{ClientAccess, ClientRegistry, HttpClient, HttpConnections};
 use crate::serve::{AfterShutdown, ClientKey, Server, SessionOwner};
 
@@ -55,21 +55,22 @@ pub(super) struct Daemon {
 
 impl Daemon {
     /// Serves one connection.
-    pub(super) async fn serve(self: Arc<Self>, stream: UnixStream) {
+    pub(super) async fn serve(self: Arc<Self>, stream: DaemonStream) {
         if let Err(error) = self.handle(stream).await {
             tracing::debug!(%error, "a connection ended");
         }
     }
 
-    async fn handle(&self, stream: UnixStream) -> Result<(), DaemonError> {
-        let peer = stream.peer_cred().map_err(DaemonError::connection)?;
-        // The folder already admits only this user; systems differ in whether a socket's own mode
-        // is enforced.
-        if peer.uid() != rustix::process::getuid().as_raw() {
-            tracing::warn!(uid = peer.uid(), "a connection of another user was refused");
-            return Ok(());
-        }
-        let (reader, mut writer) = stream.into_split();
+    async fn handle(&self, stream: DaemonStream) -> Result<(), DaemonError> {
+        let peer = match SystemTransport::peer(&stream) {
+            Ok(peer) => peer,
+            Err(PeerError::OtherUser(user)) => {
+                tracing::warn!(user, "a connection of another user was refused");
+                return Ok(());
+            }
+            Err(error) => return Err(DaemonError::connection(error)),
+        };
+        let (reader, mut writer) = SystemTransport::split(stream);
         let mut reader = BufReader::with_capacity(64 * 1024, reader);
         let mut line = Vec::new();
         let mut bounded = (&mut reader).take(MAX_HANDSHAKE_BYTES as u64);
@@ -95,7 +96,7 @@ impl Daemon {
             }
             Purpose::Restart => self.end(&mut writer, EndReason::Restarted).await,
             Purpose::Borrow => self.end(&mut writer, EndReason::Lent).await,
-            Purpose::Session(request) => match self.owner(&request, &peer, &hello.program).await {
+            Purpose::Session(request) => match self.owner(&request, peer, &hello.program).await {
                 Err(refusal) => write_welcome(&mut writer, &refusal).await,
                 Ok(owner) => {
                     if let Err(error) = self.server.check(&owner) {
@@ -111,7 +112,11 @@ impl Daemon {
     }
 
     /// Ends the daemon. The end of the connection tells the requester that it has ended.
-    async fn end(&self, writer: &mut OwnedWriteHalf, reason: EndReason) -> Result<(), DaemonError> {
+    async fn end(
+        &self,
+        writer: &mut (impl AsyncWrite + Unpin),
+        reason: EndReason,
+    ) -> Result<(), DaemonError> {
         let outcome = match reason {
             // A client-started daemon leaves it to the next client to start another.
             EndReason::Lent if self.idle_exit.is_none() => WelcomeOutcome::Lending,
@@ -166,7 +171,7 @@ impl Daemon {
     async fn owner(
         &self,
         request: &SessionRequest,
-        peer: &UCred,
+        peer: Option<u32>,
         program: &str,
     ) -> Result<SessionOwner, Welcome> {
         let config = self.server.config();
@@ -194,7 +199,7 @@ impl Daemon {
             let _ = self.end.try_send(request);
             return Err(Welcome::new(WelcomeOutcome::MakingWay));
         }
-        let client = match peer.pid().and_then(|pid| u32::try_from(pid).ok()) {
+        let client = match peer {
             Some(pid) => ClientKey::for_starter_of(pid),
             None => ClientKey::unknown(),
         };
@@ -245,7 +250,7 @@ fn parse_hello(line: &[u8]) -> Result<Hello, Welcome> {
 }
 
 async fn write_welcome(
-    writer: &mut (impl tokio::io::AsyncWrite + Unpin),
+    writer: &mut (impl AsyncWrite + Unpin),
     welcome: &Welcome,
 ) -> Result<(), DaemonError> {
     let mut line = serde_json::to_vec(welcome).map_err(DaemonError::connection)?;

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,6 +9,7 @@ use super::error::DaemonError;
 use super::folder::DaemonFolder;
 use super::hello::{DaemonStatus, Purpose, WelcomeOutcome};
 use super::start::{DaemonCommand, DaemonConnection, connect, connect_or_start};
+use super::transport::{ClientInput as _, SystemTransport, Transport as _};
 use crate::serve::AfterShutdown;
 
 /// How long a daemon may take to end.
@@ -84,7 +84,7 @@ fn stop_in(folder: &DaemonFolder, farewell: AfterShutdown) -> Result<(), DaemonE
     let deadline = Instant::now() + RELEASE_TIMEOUT;
     while Instant::now() < deadline
         && folder.try_daemon_lock()?.is_none()
-        && UnixStream::connect(folder.socket()).is_err()
+        && !SystemTransport::is_answered(folder)
     {
         std::thread::sleep(POLL_INTERVAL);
     }
@@ -93,8 +93,8 @@ fn stop_in(folder: &DaemonFolder, farewell: AfterShutdown) -> Result<(), DaemonE
 
 /// Waits for the end of a daemon's connection, which ends with the daemon.
 fn wait_for_end(mut connection: DaemonConnection) -> Result<(), DaemonError> {
-    let stream = connection.reader.get_ref();
-    stream.set_read_timeout(Some(STOP_TIMEOUT)).map_err(DaemonError::connection)?;
+    let stream = connection.reader.get_mut();
+    stream.set_timeout(STOP_TIMEOUT).map_err(DaemonError::connection)?;
     match connection.reader.read_to_end(&mut Vec::new()) {
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
             Err(DaemonError::connection("the daemon did not end in time"))

@@ -102,6 +102,16 @@ impl DaemonError {
         Self::Folder { path: path.to_path_buf(), problem: error.to_string() }
     }
 
+    /// The error of a connection that broke before the answer: usually the daemon does not run.
+    pub(super) fn connecting(error: io::Error) -> Self {
+        use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound};
+
+        match error.kind() {
+            NotFound | ConnectionRefused | ConnectionReset | BrokenPipe => Self::NotRunning,
+            _ => Self::connection(error),
+        }
+    }
+
     pub(super) fn connection(problem: impl ToString) -> Self {
         Self::Connection { problem: problem.to_string() }
     }

@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::error::DaemonError;
@@ -24,6 +23,12 @@ impl DaemonFolder {
     pub fn of_store(store: &Path) -> Self {
         let (folder, socket) = (daemon_address::run_folder(store), daemon_address::socket(store));
         Self { folder, socket }
+    }
+
+    /// The folder itself.
+    #[cfg(windows)]
+    pub(super) fn path(&self) -> &Path {
+        &self.folder
     }
 
     /// True if a daemon of this store has been started before.
@@ -141,8 +146,15 @@ fn create_private_folder(folder: &Path) -> Result<(), DaemonError> {
 /// Checks that only this user can enter a folder; the outer error means that it cannot be examined.
 fn check_private(folder: &Path) -> io::Result<Result<(), DaemonError>> {
     let about = fs::symlink_metadata(folder)?;
+    Ok(check_owner(folder, &about))
+}
+
+#[cfg(unix)]
+fn check_owner(folder: &Path, about: &fs::Metadata) -> Result<(), DaemonError> {
+    use std::os::unix::fs::MetadataExt as _;
+
     let is_own_folder = about.is_dir() && about.uid() == rustix::process::getuid().as_raw();
-    Ok(if !is_own_folder {
+    if !is_own_folder {
         Err(DaemonError::ForeignFolder { path: folder.to_path_buf() })
     } else if about.mode() & 0o077 != 0 {
         Err(DaemonError::FolderNotPrivate {
@@ -151,7 +163,17 @@ fn check_private(folder: &Path) -> io::Result<Result<(), DaemonError>> {
         })
     } else {
         Ok(())
-    })
+    }
+}
+
+/// The folder's access rights are those of the one above it. What others could do in it is to keep a
+/// daemon from starting: clients check who owns the pipe.
+#[cfg(not(unix))]
+fn check_owner(folder: &Path, about: &fs::Metadata) -> Result<(), DaemonError> {
+    match about.is_dir() {
+        true => Ok(()),
+        false => Err(DaemonError::ForeignFolder { path: folder.to_path_buf() }),
+    }
 }
 
 fn try_lock(path: &Path) -> Result<Option<File>, DaemonError> {
@@ -166,7 +188,7 @@ fn try_lock(path: &Path) -> Result<Option<File>, DaemonError> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 

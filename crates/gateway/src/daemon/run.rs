@@ -4,11 +4,10 @@ use std::io;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use tokio::net::UnixListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::accept::{accept_connections, listen, socket_identity};
+use super::accept::accept_connections;
 use super::connection::Daemon;
 use super::end_reason::EndReason;
 use super::error::DaemonError;
@@ -17,6 +16,7 @@ use super::folder::DaemonFolder;
 use super::http_listener::HttpListener;
 use super::process::{DaemonProcess, ProcessParts};
 use super::termination_signals::TerminationSignals;
+use super::transport::{SystemTransport, Transport as _};
 use super::{DRAIN_TIMEOUT, DaemonEnd, DaemonExitReason, DaemonOptions, FINAL_WRITES_TIMEOUT};
 use crate::config::{Config, HttpSettings};
 use crate::http::{self, ClientRegistry, HttpGateway};
@@ -46,17 +46,12 @@ pub fn run(
         return Err(DaemonError::Running);
     };
     let folder = claim.folder().clone();
-    let inherited = claim.inherited_socket()?;
     let ended: Result<_, DaemonError> = runtime.block_on(async {
         let unsigned_development = options.unsigned_development;
         let (fingerprint, program) =
             (ConfigFingerprint::from_config(&config), fingerprint::running_program());
         let server = Arc::new(Box::pin(Server::open(config, options)).await?);
-        let is_inherited = inherited.is_some();
-        let listener = match inherited {
-            Some(listener) => UnixListener::from_std(listener).map_err(DaemonError::connection)?,
-            None => listen(folder.socket())?,
-        };
+        let mut listener = SystemTransport::listen(&folder, claim.inherited())?;
         let (end, ending) = mpsc::channel(1);
         let (http_connections, cut_off) = (Arc::default(), CancellationToken::new());
         let started = Instant::now();
@@ -92,15 +87,10 @@ pub fn run(
             None => http.close(),
         }
         ready();
-        let own_socket = socket_identity(&shared);
-        let reason = accept_connections(&shared, &listener, ending, signals).await?;
-        // New clients now wait for the next daemon. If the folder was removed and recreated, the
-        // socket in it belongs to another daemon. A passed socket belongs to the service manager,
+        let reason = accept_connections(&shared, &mut listener, ending, signals).await?;
+        // New clients now wait for the next daemon. A passed socket belongs to the service manager,
         // which keeps it and starts the next daemon when a client connects.
-        drop(listener);
-        if !is_inherited && own_socket.is_some() && socket_identity(&shared) == own_socket {
-            let _ = std::fs::remove_file(folder.socket());
-        }
+        listener.close();
         if matches!(reason, EndReason::Stopped | EndReason::NotNeeded) {
             http.close();
         }

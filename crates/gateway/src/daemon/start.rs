@@ -1,8 +1,7 @@
 //! Connects to the daemon of a store, and starts it if there is none.
 
 use std::ffi::OsString;
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::net::UnixStream;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
@@ -11,9 +10,13 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
+use super::detachment;
 use super::error::DaemonError;
 use super::folder::DaemonFolder;
 use super::hello::{Hello, MAX_HANDSHAKE_BYTES, Purpose, Welcome, WelcomeOutcome};
+use super::transport::{
+    ClientOutput as _, ClientReader, ClientWriter, SystemTransport, Transport as _,
+};
 
 /// The pause between checks while another process starts the daemon.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -59,8 +62,8 @@ impl DaemonCommand {
 
 /// A connection whose handshake has succeeded.
 pub(super) struct DaemonConnection {
-    pub(super) writer: UnixStream,
-    pub(super) reader: BufReader<UnixStream>,
+    pub(super) writer: ClientWriter,
+    pub(super) reader: BufReader<ClientReader>,
     pub(super) welcome: Welcome,
 }
 
@@ -76,17 +79,16 @@ pub(super) fn connect(
     purpose: Purpose,
 ) -> Result<DaemonConnection, DaemonError> {
     folder.check()?;
-    let stream = UnixStream::connect(folder.socket()).map_err(connect_error)?;
-    let mut writer = stream.try_clone().map_err(connect_error)?;
+    let (stream, writer) = SystemTransport::connect(folder)?;
     let mut line = serde_json::to_vec(&Hello::new(purpose)).map_err(DaemonError::connection)?;
     line.push(b'\n');
-    writer.write_all(&line).map_err(connect_error)?;
+    writer.write_all(&line).map_err(DaemonError::connecting)?;
     let mut reader = BufReader::with_capacity(64 * 1024, stream);
     let mut answer = Vec::new();
     (&mut reader)
         .take(MAX_HANDSHAKE_BYTES as u64)
         .read_until(b'\n', &mut answer)
-        .map_err(connect_error)?;
+        .map_err(DaemonError::connecting)?;
     if answer.is_empty() {
         // It ended between accepting and answering.
         return Err(DaemonError::NotRunning);
@@ -96,16 +98,6 @@ pub(super) fn connect(
         WelcomeOutcome::MakingWay => Err(DaemonError::MakingWay),
         WelcomeOutcome::Refused { code, problem } => Err(DaemonError::Refused { code, problem }),
         _ => Ok(DaemonConnection { writer, reader, welcome }),
-    }
-}
-
-/// The error of a connection that broke before the answer: usually the daemon does not run.
-fn connect_error(error: io::Error) -> DaemonError {
-    use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound};
-
-    match error.kind() {
-        NotFound | ConnectionRefused | ConnectionReset | BrokenPipe => DaemonError::NotRunning,
-        _ => DaemonError::connection(error),
     }
 }
 
@@ -159,7 +151,9 @@ fn start(
     deadline: Instant,
 ) -> Result<(), DaemonError> {
     let failed = |problem: String| DaemonError::Start { problem, log: folder.log() };
-    let mut child = Command::new(&command.program)
+    let mut starting = Command::new(&command.program);
+    detachment::detach_child(&mut starting);
+    let mut child = starting
         .args(&command.arguments)
         .current_dir(&command.directory)
         // A daemon outlives the server process in which a client may have started it.

@@ -1,14 +1,14 @@
 //! The claim of a daemon to its store.
 
 use std::fs::File;
-use std::os::unix::net::{UnixListener as StdListener, UnixStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::error::DaemonError;
 use super::folder::DaemonFolder;
 use super::termination_signals::TerminationSignals;
-use super::{DRAIN_TIMEOUT, FINAL_WRITES_TIMEOUT, inherited_socket};
+use super::transport::{InheritedListener, SystemTransport, Transport as _};
+use super::{DRAIN_TIMEOUT, FINAL_WRITES_TIMEOUT};
 
 /// How often a daemon checks whether the store that it lent is free again.
 const LOAN_POLL_INTERVAL: Duration = Duration::from_millis(2);
@@ -18,7 +18,7 @@ const LOAN_POLL_INTERVAL: Duration = Duration::from_millis(2);
 pub(super) struct StoreClaim {
     folder: DaemonFolder,
     /// The socket passed by a service manager.
-    inherited: Option<StdListener>,
+    inherited: Option<InheritedListener>,
     /// `None` while a command borrows the store.
     daemon_lock: Option<File>,
 }
@@ -31,8 +31,8 @@ impl StoreClaim {
     pub(super) fn of_store(store: &Path) -> Result<Self, DaemonError> {
         let folder = DaemonFolder::of_store(store);
         folder.prepare()?;
-        let inherited = inherited_socket::take_over(&folder)?;
-        let daemon_lock = wait_for_daemon_lock(&folder, inherited.as_ref())?;
+        let inherited = SystemTransport::take_over(&folder)?;
+        let daemon_lock = wait_for_daemon_lock(&folder, inherited.is_some())?;
         Ok(Self { folder, inherited, daemon_lock: Some(daemon_lock) })
     }
 
@@ -56,7 +56,7 @@ impl StoreClaim {
                 self.daemon_lock = Some(lock);
                 return Ok(true);
             }
-            if self.inherited.is_none() && UnixStream::connect(self.folder.socket()).is_ok() {
+            if self.inherited.is_none() && SystemTransport::is_answered(&self.folder) {
                 return Err(DaemonError::Running);
             }
             tokio::select! {
@@ -76,9 +76,8 @@ impl StoreClaim {
     }
 
     /// The socket passed by a service manager.
-    pub(super) fn inherited_socket(&self) -> Result<Option<StdListener>, DaemonError> {
-        let socket = self.inherited.as_ref().map(StdListener::try_clone).transpose();
-        socket.map_err(DaemonError::connection)
+    pub(super) fn inherited(&self) -> Option<&InheritedListener> {
+        self.inherited.as_ref()
     }
 }
 
@@ -87,14 +86,14 @@ impl StoreClaim {
 /// there, so the lock holder has lost its address and is about to end.
 fn wait_for_daemon_lock(
     folder: &DaemonFolder,
-    inherited: Option<&StdListener>,
+    has_inherited_socket: bool,
 ) -> Result<File, DaemonError> {
     let deadline = Instant::now() + DRAIN_TIMEOUT + FINAL_WRITES_TIMEOUT;
     loop {
         if let Some(lock) = folder.try_daemon_lock()? {
             return Ok(lock);
         }
-        let taken = inherited.is_none() && UnixStream::connect(folder.socket()).is_ok();
+        let taken = !has_inherited_socket && SystemTransport::is_answered(folder);
         if taken || Instant::now() >= deadline {
             return Err(DaemonError::Running);
         }

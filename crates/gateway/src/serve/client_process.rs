@@ -5,6 +5,9 @@
 //! skipped. Where no client is found, the gateway gets a key of its own, so it never gets somebody
 //! else's run.
 
+#[cfg(windows)]
+mod windows_processes;
+
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::PathBuf;
@@ -49,6 +52,9 @@ impl ClientKey {
     /// # Errors
     /// [`RandomError`], when the client is unknown and no random name can be made.
     pub fn for_starter_of_this_process() -> Result<Self, RandomError> {
+        #[cfg(windows)]
+        return Self::from_process(windows_processes::client_of(std::process::id()));
+        #[cfg(not(windows))]
         Self::from_process(ProcessTable::default().client_of("self"))
     }
 
@@ -57,6 +63,9 @@ impl ClientKey {
     /// # Errors
     /// As [`for_starter_of_this_process`](Self::for_starter_of_this_process).
     pub fn for_starter_of(pid: u32) -> Result<Self, RandomError> {
+        #[cfg(windows)]
+        return Self::from_process(windows_processes::client_of(pid));
+        #[cfg(not(windows))]
         Self::from_process(ProcessTable::default().client_of(&pid.to_string()))
     }
 
@@ -124,6 +133,7 @@ struct Process {
 
 impl ProcessTable {
     /// The client of a process, by its name under `/proc`; `None` where it cannot be determined.
+    #[cfg_attr(windows, expect(dead_code, reason = "there is no such table"))]
     fn client_of(&self, pid_name: &str) -> Option<ClientProcess> {
         let (boot, namespace) = (self.boot_id()?, self.pid_namespace()?);
         let mut process = self.process(pid_name).ok()??;
@@ -143,6 +153,14 @@ impl ProcessTable {
 
     /// True when the client has certainly ended. An error or a foreign PID namespace says nothing.
     pub fn has_exited(&self, client: &ClientProcess) -> bool {
+        #[cfg(windows)]
+        return windows_processes::has_exited(client);
+        #[cfg(not(windows))]
+        self.has_left_table(client)
+    }
+
+    #[cfg_attr(windows, expect(dead_code, reason = "there is no such table"))]
+    fn has_left_table(&self, client: &ClientProcess) -> bool {
         if self.boot_id().is_none_or(|boot| boot != client.boot) {
             return self.boot_id().is_some();
         }
@@ -265,5 +283,5 @@ fn file_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(windows)))]
 mod tests;

@@ -20,7 +20,6 @@ use weaver_types::{EventKind, PrincipalId, Timestamp};
 use super::client::{Client, ClientScope};
 use super::client_principal::{ClientPrincipal, PrincipalSource};
 use super::client_process::ClientKey;
-#[cfg(unix)]
 use super::client_tokens;
 use super::error::ServeError;
 use super::event::{self, fields};
@@ -34,9 +33,7 @@ use super::{
     ServeOptions, approvals, protected_file_watch, reload, run_watch, server_changes,
     server_requests,
 };
-#[cfg(unix)]
 use crate::client_journal::ClientJournal;
-#[cfg(unix)]
 use crate::client_registry::ClientRegistry;
 use crate::config::{ClientProfile, Config};
 use crate::publish::{self, CheckpointPublisher, PublisherTask};
@@ -113,7 +110,6 @@ impl Server {
             let (tenant, timed) = (gateway.tenant.clone(), Arc::clone(&gateway));
             tokio::spawn(publish::prune(ledger, rules, tenant, move || timed.kernel.trusted_time()))
         });
-        #[cfg(unix)]
         let client_tokens = {
             let clients = ClientRegistry::of_store(&gateway.config.store_path);
             let mut journal = ClientJournal::new(clients, gateway.tenant.clone());
@@ -121,8 +117,6 @@ impl Server {
             client_tokens::record(&gateway, &mut journal).await;
             Some(tokio::spawn(client_tokens::watch(Arc::clone(&gateway), journal)))
         };
-        #[cfg(not(unix))]
-        let client_tokens = None;
         gateway.start_upstreams();
         let background_tasks = [
             tokio::spawn(approvals::watch(Arc::clone(&gateway))),

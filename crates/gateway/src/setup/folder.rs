@@ -172,7 +172,7 @@ fn without_parents(folder: &Path) -> io::Result<PathBuf> {
     let Some((above, name)) = folder.parent().zip(folder.file_name()) else { return Ok(folder) };
     private_file::create_folders(above)?;
     match folder.components().any(|part| part == Component::ParentDir) {
-        true => Ok(above.canonicalize()?.join(name)),
+        true => Ok(crate::canonical_path(above)?.join(name)),
         false => Ok(folder),
     }
 }

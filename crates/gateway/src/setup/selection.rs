@@ -253,7 +253,14 @@ fn folders_among(args: &[String], cwd: Option<&Path>) -> Vec<String> {
     if cwd.is_some_and(|cwd| folders.iter().any(|one| cwd.starts_with(one))) {
         folders.push(".".to_owned());
     }
-    folders
+    folders.into_iter().map(expressible).collect()
+}
+
+/// The folder as a rule can name it. One with a drive or a backslash is in no rule, since programs read
+/// such paths in different ways: only relative paths are known to be inside, and the others wait.
+fn expressible(folder: String) -> String {
+    let has_drive = folder.as_bytes().get(1) == Some(&b':');
+    if has_drive || folder.contains('\\') { ".".to_owned() } else { folder }
 }
 
 /// The folder that an argument names: a path, or one that is relative to the server's own folder.
@@ -261,7 +268,7 @@ fn folders_among(args: &[String], cwd: Option<&Path>) -> Vec<String> {
 fn folder_of(arg: &str, cwd: Option<&Path>) -> Option<String> {
     let is_relative = matches!(arg, "." | "..") || arg.starts_with("./") || arg.starts_with("../");
     let folder = match cwd {
-        Some(cwd) if is_relative => cwd.join(arg).canonicalize().ok()?,
+        Some(cwd) if is_relative => crate::canonical_path(&cwd.join(arg)).ok()?,
         _ => PathBuf::from(arg),
     };
     let folder = folder.to_str().filter(|_| folder.is_absolute() && folder.is_dir());

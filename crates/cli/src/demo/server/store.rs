@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use weaver_gateway::canonical_path;
 
 use super::error::ToolError;
 use crate::demo::DemoError;
@@ -27,7 +28,7 @@ impl DemoFolder {
     /// Opens a folder that has a folder `notes`.
     pub(super) fn open(root: &Path) -> Result<Self, DemoError> {
         let refused = |reason: String| DemoError::Root { root: root.to_owned(), reason };
-        let root = fs::canonicalize(root).map_err(|error| refused(error.to_string()))?;
+        let root = canonical_path(root).map_err(|error| refused(error.to_string()))?;
         let notes = fs::symlink_metadata(root.join("notes"));
         if notes.is_ok_and(|notes| notes.is_dir()) {
             Ok(Self { root })

@@ -1,8 +1,6 @@
 //! A shim's session: its connection to the daemon, and unanswered requests.
 
 use std::io::{self, BufRead as _, BufReader, Write};
-use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,6 +9,7 @@ use super::message::{self, Envelope};
 use super::open_requests::{OpenRequest, OpenRequests};
 use crate::daemon::error::DaemonError;
 use crate::daemon::start::DaemonConnection;
+use crate::daemon::transport::{ClientOutput as _, ClientReader, ClientWriter};
 use crate::serve::AfterShutdown;
 use crate::session_setup::{RESUME_ID, SessionSetup};
 
@@ -44,7 +43,7 @@ pub(super) struct Session {
 struct State {
     link: DaemonLink,
     /// The next connection to read.
-    reader: Option<BufReader<UnixStream>>,
+    reader: Option<BufReader<ClientReader>>,
     open: OpenRequests,
     setup: SessionSetup,
     client_closed: bool,
@@ -56,7 +55,7 @@ struct State {
 enum DaemonLink {
     /// No connection has been made yet.
     NotConnected,
-    Connected(Arc<UnixStream>),
+    Connected(Arc<ClientWriter>),
     /// The daemon is about to end: nothing more is sent to it.
     Draining(AfterShutdown),
     /// No daemon is available.
@@ -125,7 +124,7 @@ impl Session {
                 // could deadlock. If writing fails, that thread sees the end of the connection and
                 // handles this request like all open ones.
                 drop(state);
-                let _ = (&*stream).write_all(line);
+                let _ = stream.write_all(line);
             }
             DaemonLink::NotConnected | DaemonLink::Unavailable { .. } | DaemonLink::Draining(_) => {
                 state.refuse_open_requests()
@@ -139,7 +138,7 @@ impl Session {
         let mut state = self.state();
         state.client_closed = true;
         if let DaemonLink::Connected(writer) = &state.link {
-            let _ = writer.shutdown(Shutdown::Write);
+            writer.end();
         }
         self.changed.notify_all();
     }
@@ -188,7 +187,7 @@ impl Session {
     }
 
     /// Waits for a connection to read; `None` if there will be none.
-    fn next_reader(&self) -> Option<BufReader<UnixStream>> {
+    fn next_reader(&self) -> Option<BufReader<ClientReader>> {
         let mut state = self.state();
         loop {
             if let Some(reader) = state.reader.take() {
@@ -264,7 +263,7 @@ impl State {
     /// The daemon is about to end: sent requests are still answered, later ones wait.
     fn start_draining(&mut self, farewell: AfterShutdown) {
         if let DaemonLink::Connected(stream) = &self.link {
-            let _ = stream.shutdown(Shutdown::Write);
+            stream.end();
             self.link = DaemonLink::Draining(farewell);
         }
     }
@@ -287,7 +286,6 @@ impl State {
     /// Restores the session on a new connection, and sends open requests again.
     fn restore_session(&mut self) {
         let DaemonLink::Connected(stream) = &self.link else { return };
-        let mut stream = &**stream;
         let opening = self.open.resendable_lines().any(|line| {
             Envelope::parse(line).is_some_and(|sent| sent.method() == Some("initialize"))
         });
@@ -340,5 +338,5 @@ impl State {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

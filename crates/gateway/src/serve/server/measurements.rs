@@ -9,11 +9,8 @@ use crate::telemetry::{CheckpointHealth, Measurements, StoreSizes};
 pub(super) fn measure(gateway: &Gateway) -> Measurements {
     let (config, kernel) = (&gateway.config, &gateway.kernel);
     let mut expiries = expiry::of_documents(&kernel.policy());
-    #[cfg(unix)]
-    {
-        expiries.extend(expiry::of_certificate(config));
-        expiries.extend(expiry::of_clients(&config.store_path));
-    }
+    expiries.extend(expiry::of_certificate(config));
+    expiries.extend(expiry::of_clients(&config.store_path));
     expiries.sort();
     Measurements {
         now: kernel.expiry_time(),

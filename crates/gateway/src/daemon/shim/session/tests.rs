@@ -1,6 +1,7 @@
 //! A session between a client and daemons that the test itself plays.
 
 use std::io::Read as _;
+use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
