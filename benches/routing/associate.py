@@ -17,6 +17,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sparse
 import Stemmer
 import sparse_training
 from token_table import ASSETS, read_table, read_vocabulary
@@ -34,12 +35,13 @@ SETS = {"seal_dev": 700, "metatool": 6_000, "bfcl": 1_049}
 NEAR, LEAST, BEGIN = 90, 0.3, 0.3
 # Words of tools that are not as near as that are on no list.
 FARTHEST = 0.12
-# The strength in the file that counts as one, and the most words of a list and of all lists.
-FULL, MOST, ALL = 16, 16, 270_000
-# Of the trained lists, the least strength and the most words that are written: the rest costs time and finds little.
-LEAST_WRITTEN, MOST_WRITTEN = 5, 10
-HEAD = """# What the words of requests, and pairs of neighbours, imply of the words of tools: a number is the strength of the words
-# after it, in sixteenths. Written by benches/routing/associate.py.
+# A word of requests and one of tools meet often if that is so on MEETINGS servers, and e**SURPRISE times as often as by chance.
+MEETINGS, SURPRISE = 2, 0.5
+# The strength in the file that counts as one, and how many words of tools the file can number.
+FULL, MOST_TARGETS = 16, 4_096
+HEAD = """# What the words of requests, and pairs of neighbours, imply of the words of tools, which the lines after this one name. Then
+# lines of a source and what it implies: a strength in sixteenths (hexadecimal), and two characters for each word that has it:
+# its number, from 0, in digits from 0 to 63, which the characters from "0" to "o" stand for. Written by benches/routing/associate.py.
 """
 
 
@@ -121,7 +123,7 @@ def read_set(folder, limit):
 class Lexicon:
     """The sources (words of requests, and pairs of neighbours), the words of tools, and the list of each source."""
 
-    def __init__(self, servers, sets, table, lists):
+    def __init__(self, servers, sets, table, near, meeting):
         offered, seen, written = Counter(), defaultdict(set), defaultdict(Counter)
         for at, server in enumerate(servers):
             for name, description, requests in server:
@@ -145,7 +147,8 @@ class Lexicon:
                 written[stem(piece)][piece] += 1
         self.words = [word for word in written if word and (len(seen[word]) >= 2 or written[word].most_common(1)[0][0] in split.rows)]
         self.pairs = sorted(source for source, where in seen.items() if " " in source and len(where) >= 5)
-        self.targets = sorted(word for word, count in offered.items() if count >= 3 and word.isalpha() and word in written)
+        targets = [(-count, word) for word, count in offered.items() if count >= 3 and word.isalpha() and word in written]
+        self.targets = sorted(word for _, word in sorted(targets)[:MOST_TARGETS])
         self.written = {word: self._spelling(found, split) for word, found in written.items()}
         known = {}
         for phrase, row in zip(phrases, of_phrases):
@@ -155,8 +158,41 @@ class Lexicon:
         nothing = np.zeros(rows.shape[1], np.float32)
         of_words = [self._row(self.written[word], split, asked) for word in self.words]
         sources = np.vstack([*of_words, *(known.get(pair, nothing) for pair in self.pairs)])
-        self._begin(sources, np.vstack([self._row(self.written[word], split, rows) for word in self.targets]), lists)
         self.seen = np.array([len(seen[source]) for source in self.words + self.pairs])
+        offered = np.vstack([self._row(self.written[word], split, rows) for word in self.targets])
+        self._begin(sources, offered, near, self._meetings(servers), meeting)
+
+    def _meetings(self, servers):
+        """How much more often than by chance a source and a word of tools meet in a request and its tool."""
+        size = (len(self.source_places), len(self.target_places))
+        together, on_servers = sparse.csr_matrix(size), sparse.csr_matrix(size)
+        of_source, of_target, count = np.zeros(size[0]), np.zeros(size[1]), 0
+        for at in range(0, len(servers), 64):
+            found = [self._meetings_of(server) for server in servers[at : at + 64]]
+            together = together + sum(asked.T @ offered for asked, offered in found)
+            on_servers = on_servers + sum(((asked.T @ offered) > 0).astype(int) for asked, offered in found)
+            of_source += sum(np.asarray(asked.sum(axis=0)).ravel() for asked, _ in found)
+            of_target += sum(np.asarray(offered.sum(axis=0)).ravel() for _, offered in found)
+            count += sum(asked.shape[0] for asked, _ in found)
+        together = together.tocoo()
+        servers_of = np.asarray(on_servers[together.row, together.col]).ravel()
+        surprise = np.log(together.data * count / (of_source[together.row] * of_target[together.col]))
+        often = (servers_of >= MEETINGS) & (surprise > SURPRISE)
+        worth = (surprise * np.sqrt(servers_of))[often]
+        return sparse.csr_matrix((worth, (together.row[often], together.col[often])), size)
+
+    def _meetings_of(self, server):
+        asked, offered = [], []
+        for name, description, requests in server:
+            words_of_tool = {self.target_places[word] for word in content(f"{name} {description}") if word in self.target_places}
+            for request in requests:
+                asked.append([self.source_places[source] for source in sources_of(request) if source in self.source_places])
+                offered.append(list(words_of_tool))
+        return [
+            sparse.csr_matrix((np.ones(len(places)), places, ends), (len(lists), width))
+            for lists, width in ((asked, len(self.source_places)), (offered, len(self.target_places)))
+            for places, ends in [sparse_training.ragged(lists)]
+        ]
 
     @staticmethod
     def _spelling(found, split):
@@ -168,36 +204,28 @@ class Lexicon:
     def _row(word, split, rows):
         return rows[split.of(word)].sum(axis=0) if split.of(word) else np.zeros(rows.shape[1], np.float32)
 
-    def _begin(self, sources, offered, lists):
-        """The list of each source: the words of tools that are nearest by the table, with what they weigh at first."""
+    def _begin(self, sources, offered, near, meetings, meeting):
+        """The list of each source: the words of tools that are nearest by the table, with what they weigh at first, and
+        those that it meets most."""
         offered = offered / np.maximum(np.linalg.norm(offered, axis=1, keepdims=True), 1e-6)
         sources = sources / np.maximum(np.linalg.norm(sources, axis=1, keepdims=True), 1e-6)
         self.starts, targets, weights = [0], [], []
-        for at in range(0, len(sources), 500):
-            near = sources[at : at + 500] @ offered.T
-            for row, source in zip(near, (self.words + self.pairs)[at : at + 500]):
-                # The router scores the words of a request itself.
-                row[[self.target_places[word] for word in source.split() if word in self.target_places]] = 0
-            for row, best in zip(near, np.argpartition(-near, lists, axis=1)[:, :lists]):
-                best = np.sort(best[row[best] > FARTHEST])
-                targets.append(best)
-                weights.append(row[best])
-                self.starts.append(self.starts[-1] + len(best))
+        for at, source in enumerate(self.words + self.pairs):
+            likeness = offered @ sources[at]
+            best = np.argpartition(-likeness, near)[:near]
+            met = meetings[[at]]
+            most = met.indices[np.argsort(-met.data, kind="stable")[:meeting]]
+            best = np.union1d(best[likeness[best] > FARTHEST], most)
+            # The router scores the words of a request itself.
+            own = [self.target_places[word] for word in source.split() if word in self.target_places]
+            best = np.setdiff1d(best, own)
+            targets.append(best)
+            weights.append(likeness[best])
+            self.starts.append(self.starts[-1] + len(best))
         self.starts, self.of_list = np.array(self.starts, np.int32), np.concatenate(targets).astype(np.int32)
-        near = np.concatenate(weights)
-        scale = np.percentile(near, NEAR)
-        self.weights = (BEGIN * np.maximum(near / scale - LEAST, 0) / (1 - LEAST)).astype(np.float32)
-
-    def prune(self):
-        """Keeps the heaviest of each list, and of all lists those that weigh most in the most frequent sources."""
-        source = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-        order = np.lexsort((-self.weights, source))
-        rank = np.empty(len(order), int)
-        rank[order] = np.arange(len(order)) - self.starts[source[order]]
-        worth = self.weights * (1 + np.log1p(self.seen[source])) * (rank < MOST) * (self.weights * FULL >= 0.5)
-        kept = np.sort(np.argsort(-worth, kind="stable")[: min(ALL, (worth > 0).sum())])
-        self.of_list, self.weights = self.of_list[kept], self.weights[kept]
-        self.starts = np.append(0, np.cumsum(np.bincount(source[kept], minlength=len(self.starts) - 1))).astype(np.int32)
+        likeness = np.concatenate(weights)
+        scale = np.percentile(likeness[likeness > FARTHEST], NEAR)
+        self.weights = (BEGIN * np.maximum(likeness / scale - LEAST, 0) / (1 - LEAST)).astype(np.float32)
 
     def catalog(self, documents, requests):
         """A catalog as arrays; what a request's own words are worth is its base."""
@@ -228,18 +256,26 @@ class Lexicon:
         hits = [sparse_training.found(self.starts, self.of_list, self.weights, one, len(self.targets)) for one in catalogs]
         return round(float(np.concatenate(hits).mean()), 4) if hits else None
 
-    def lines(self):
-        """The lists as text: each source, then strengths, each with the words of tools that have it."""
+    def lines(self, least, most):
+        """The words of tools, and the lists as text: each source, then strengths, each with the numbers of the words that have it."""
         strengths = np.minimum(np.round(self.weights * FULL), FULL - 1).astype(int)
-        for at, source in enumerate(self.words + self.pairs):
+        lists = []
+        for at in range(len(self.starts) - 1):
             places = range(self.starts[at], self.starts[at + 1])
-            best = sorted((-strengths[place], self.of_list[place]) for place in places if strengths[place] >= LEAST_WRITTEN)
-            best = best[:MOST_WRITTEN]
-            if best:
-                fields, before = [], 0
-                for strength, target in best:
-                    fields += ([str(-strength)] if strength != before else []) + [self.written[self.targets[target]]]
-                    before = strength
+            best = sorted((-strengths[place], self.of_list[place]) for place in places if strengths[place] >= max(least, 1))
+            lists.append(best[:most])
+        used = sorted({target for best in lists for _, target in best})
+        numbers = {target: at for at, target in enumerate(used)}
+        for at in range(0, len(used), 16):
+            yield " ".join(["=", *(self.written[self.targets[target]] for target in used[at : at + 16])])
+        for source, best in zip(self.words + self.pairs, lists):
+            fields, before = [], 0
+            for strength, target in best:
+                if strength != before:
+                    fields.append(f"{-strength:x}")
+                fields[-1] += "".join(chr(ord("0") + digit) for digit in divmod(numbers[target], 64))
+                before = strength
+            if fields:
                 yield " ".join(["_".join(self.written[stem] for stem in source.split()), *fields])
 
 
@@ -265,9 +301,11 @@ def main():
     options.add_argument("--table", type=Path, default=ASSETS / "token_table.safetensors", help="the table to begin with")
     options.add_argument("--held", type=float, default=0.0, help="the share of servers that is held back, of files in --hold")
     options.add_argument("--hold", nargs="*", default=[], help="files of which servers may be held back; all, if none is named")
-    options.add_argument("--lists", type=int, default=48, help="how many words of tools each source has while it is trained")
+    options.add_argument("--near", type=int, default=48, help="how many of the nearest words of tools each source has")
+    options.add_argument("--meeting", type=int, default=32, help="how many of those that it meets most")
+    options.add_argument("--least", type=int, default=1, help="the least strength that is written")
+    options.add_argument("--most", type=int, default=64, help="the most words of a list that are written")
     options.add_argument("--epochs", type=int, default=4)
-    options.add_argument("--again", type=int, default=2, help="epochs after lists were shortened")
     options.add_argument("--groups", type=int, default=2, help="how many ways there are to put servers together")
     options.add_argument("--rate", type=float, default=0.05)
     options.add_argument("--drop", type=float, default=0.2, help="the share of sources that is left out")
@@ -284,7 +322,7 @@ def main():
     servers, held = [one[1] for one in servers if id(one) not in taken], [server for _, server in held]
     sets = [read_set(GOALS / name, 1_000) for name in READ]
     sets += [read_set(args.sets / name, most) for name, most in SETS.items()] if args.sets else []
-    lexicon = Lexicon(servers, sets, args.table, args.lists)
+    lexicon = Lexicon(servers, sets, args.table, args.near, args.meeting)
     print(f"{len(servers)} servers, {len(lexicon.words)} words, {len(lexicon.pairs)} pairs, {len(lexicon.targets)} words of tools", flush=True)
     judged = [lexicon.catalog(*one) for one in catalogs(held)]
     print(f"found by the words themselves and what is near: {lexicon.found(judged)}", flush=True)
@@ -298,11 +336,7 @@ def main():
 
     train(lexicon, groups, args.epochs, args)
     print(f"trained: {lexicon.found(judged)}", flush=True)
-    lexicon.prune()
-    print(f"with {len(lexicon.weights)} words on all lists: {lexicon.found(judged)}", flush=True)
-    train(lexicon, groups, args.again, args)
-    print(f"trained again: {lexicon.found(judged)}", flush=True)
-    lines = list(lexicon.lines())
+    lines = list(lexicon.lines(args.least, args.most))
     args.out.write_text(HEAD + "\n".join(lines) + "\n")
     print(f"{len(lines)} lists, {args.out.stat().st_size} bytes", flush=True)
 

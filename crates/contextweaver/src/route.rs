@@ -6,6 +6,7 @@ mod analyser;
 mod answer;
 mod answering;
 mod argument_type;
+mod associated_terms;
 mod association;
 mod clause;
 mod common_words;

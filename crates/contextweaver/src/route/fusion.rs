@@ -11,8 +11,8 @@ const ONE_SIGNED: i64 = ONE as i64;
 
 // The weight of the semantic score relative to the lexical one, for a request whose words match
 // hardly any item, and for one whose words match well.
-const MAX_SEMANTIC_WEIGHT: i64 = ONE_SIGNED * 7 / 2;
-const MIN_SEMANTIC_WEIGHT: i64 = ONE_SIGNED;
+const MAX_SEMANTIC_WEIGHT: i64 = ONE_SIGNED * 9 / 2;
+const MIN_SEMANTIC_WEIGHT: i64 = ONE_SIGNED * 3 / 2;
 
 /// The weight of the semantic score, given the best lexical score and the highest one possible.
 ///

@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use weaver_types::CapabilityId;
 
@@ -14,6 +14,7 @@ use crate::catalog::{Catalog, SelectableItem, printable};
 use crate::error::CatalogError;
 use crate::route::added_postings::AddedPostings;
 use crate::route::analyser::Analyser;
+use crate::route::association::Associations;
 use crate::route::document::{Document, Weight};
 use crate::route::hashing::KeySet;
 use crate::route::postings::{DocId, MAX_DOCS, Postings, PostingsBuilder, PostingsList};
@@ -52,6 +53,8 @@ struct BaseSegment {
     signatures: Vec<DocSignature>,
     unigrams: Postings,
     bigrams: Postings,
+    /// The numbers of the words of associations that items have, in order, with the places of their lists.
+    associated: OnceLock<Vec<(u16, u32)>>,
     spelling: DeletionIndex,
 }
 
@@ -171,6 +174,33 @@ impl Index {
             base: self.base.bigrams.get(key),
             added: self.bigrams.get(key),
             deleted_count,
+        }
+    }
+
+    /// Calls `each` with the words of tools that have a strength, by their numbers in [`Associations`], and
+    /// with their postings.
+    pub(super) fn each_associated<'a>(
+        &'a self,
+        strengths: &[u8],
+        mut each: impl FnMut(TermKey, u8, PostingsList<'a>),
+    ) {
+        let all = Associations::built_in().words();
+        if self.changes() > 0 {
+            for (key, strength) in all.iter().zip(strengths).filter(|(_, strength)| **strength > 0)
+            {
+                each(*key, *strength, self.unigrams(*key));
+            }
+            return;
+        }
+        for (number, place) in self.base.associated.get_or_init(|| self.base.places_of(all)) {
+            let number = usize::from(*number);
+            let Some(strength) = strengths.get(number).filter(|strength| **strength > 0) else {
+                continue;
+            };
+            if let Some(key) = all.get(number) {
+                let base = self.base.unigrams.at(*place);
+                each(*key, *strength, PostingsList { base, ..PostingsList::default() });
+            }
         }
     }
 
@@ -295,6 +325,7 @@ impl Index {
             + base.bigrams.bytes()
             + size_of_val(base.items.as_slice())
             + size_of_val(base.signatures.as_slice())
+            + base.associated.get().map_or(0, |places| size_of_val(places.as_slice()))
             + base.spelling.bytes()
     }
 }
@@ -315,9 +346,15 @@ impl BaseSegment {
         let items = catalog.iter_arcs().cloned().collect();
         let (unigrams, bigrams) = (unigrams.finish(), bigrams.finish());
         let spelling = DeletionIndex::of(stems.iter().map(AsRef::as_ref));
-        let this = Self { catalog, items, signatures, unigrams, bigrams, spelling };
+        let associated = OnceLock::new();
+        let this = Self { catalog, items, signatures, unigrams, bigrams, associated, spelling };
         this.check()?;
         Ok(this)
+    }
+
+    /// The numbers of the words that items have, with the places of their lists.
+    fn places_of(&self, words: &[TermKey]) -> Vec<(u16, u32)> {
+        (0..).zip(words).filter_map(|(at, key)| Some((at, self.unigrams.place(*key)?))).collect()
     }
 
     /// Checks that a query for its own name finds every item.

@@ -121,19 +121,30 @@ pub(super) struct Postings {
 impl Postings {
     /// The postings of a term; empty if no document contains it.
     pub(super) fn get(&self, key: TermKey) -> SegmentPostings<'_> {
+        self.place(key).map(|place| self.at(place)).unwrap_or_default()
+    }
+
+    /// The place of a term's list; `None` if no document contains the term.
+    pub(super) fn place(&self, key: TermKey) -> Option<u32> {
         let slot_range = self.slots.range_of(key);
-        let look_up = || {
-            // Including the next entry, where the last list ends.
-            let entries = self.entries.get(slot_range.start..=slot_range.end)?;
-            let at = entries.get(..slot_range.len())?.partition_point(|entry| entry.key < key);
-            let (entry, next) = (entries.get(at)?, entries.get(at + 1)?);
+        // Without the final entry, which ends the last list.
+        let terms = self.entries.split_last()?.1;
+        let from = slot_range.start;
+        let at = terms.get(slot_range)?.partition_point(|entry| entry.key < key) + from;
+        let is_here = terms.get(at).is_some_and(|entry| entry.key == key);
+        u32::try_from(at).ok().filter(|_| is_here)
+    }
+
+    /// The list at a place that [`Postings::place`] gave.
+    pub(super) fn at(&self, place: u32) -> SegmentPostings<'_> {
+        let list = || {
+            let (entry, next) =
+                (self.entries.get(place as usize)?, self.entries.get(place as usize + 1)?);
             let postings = self.postings.get(entry.from as usize..next.from as usize)?;
-            (entry.key == key).then(|| SegmentPostings {
-                postings,
-                max_weight: u64::from(entry.max_weight) << STEP_BITS,
-            })
+            let max_weight = u64::from(entry.max_weight) << STEP_BITS;
+            Some(SegmentPostings { postings, max_weight })
         };
-        look_up().unwrap_or_default()
+        list().unwrap_or_default()
     }
 
     /// The bytes of memory in use.

@@ -5,7 +5,6 @@
 
 use crate::fixed_point::{self, ONE};
 use crate::route::accumulator::{self, ScoreAccumulator};
-use crate::route::association::{Association, Associations};
 use crate::route::common_words;
 use crate::route::corrections::SpellingCorrections;
 use crate::route::index::Index;
@@ -35,15 +34,11 @@ const LEADING_WORDS: u16 = 2;
 pub(super) const COMMON_WORD_WEIGHT: u64 = ONE / 2;
 /// Factor for a word that an intent rule implies, in the vector of the request.
 const INTENT_SEMANTIC_WEIGHT: u64 = ONE * 7 / 10;
-/// How many of the items with a word are looked at for one that has all others too.
-const MAX_COVERING_ITEMS: usize = 4_096;
-/// Factor for the strength of associations where items are compared by meaning too.
-const ASSOCIATION_WEIGHT_BESIDE_MEANING: u64 = ONE * 6 / 10;
 /// Above this number of words, the weight of expansions falls with the length of a request.
 const SHORT_QUERY: u64 = 8;
 /// Factor for an item with an argument of a type that the request contains.
 const ARGUMENT_TYPE_WEIGHT: u64 = ONE / 2;
-/// The most postings that are read for expansions of one request.
+/// The most postings that are read for what rules and everyday words of one request imply.
 const MAX_EXPANSION_POSTINGS: u64 = 1024;
 /// The most postings that are read for the synonyms of one word; rarer synonyms come first.
 const MAX_SYNONYM_POSTINGS: u64 = 16 * 1024;
@@ -134,24 +129,21 @@ impl<'a> QueryScorer<'a> {
         sources
     }
 
-    /// The expansions of a request, rarest first, until the limit of postings is reached: rare words are
-    /// the most specific and the fastest to read.
+    /// The expansions of a request: of rules, rarest first, until the limit of postings is reached, since rare
+    /// words are the most specific and the fastest to read; then what its words imply.
     pub(super) fn expansions(self, asked: &QueryTerms) -> impl Iterator<Item = QueryTerm<'a>> {
         let implied =
             asked.intent_expansions.iter().filter_map(|words| self.intent_term(asked, words));
         let everyday =
             asked.everyday_expansions.iter().filter_map(|words| self.everyday_term(asked, words));
-        let associations = self.associations(asked);
-        let associated =
-            associations.iter().filter_map(|found| self.association_term(asked, *found));
-        let mut all: Vec<_> = implied.chain(everyday).chain(associated).collect();
+        let mut all: Vec<_> = implied.chain(everyday).collect();
         all.sort_by_key(|(seen, _)| *seen);
         let mut room = MAX_EXPANSION_POSTINGS;
         let fits = move |(seen, source)| {
             room = u64::checked_sub(room, seen)?;
             Some(source)
         };
-        all.into_iter().map_while(fits)
+        all.into_iter().map_while(fits).chain(self.associated_terms(asked))
     }
 
     /// The addend for words that an intent rule implies; `None` if the query contains one of them.
@@ -205,55 +197,6 @@ impl<'a> QueryScorer<'a> {
         let others: Vec<_> =
             keys.iter().filter(|key| !asked.has(**key)).filter_map(scorer).collect();
         (!others.is_empty()).then_some((all, QueryTerm::Synonyms { own, others }))
-    }
-
-    /// The words of tools that a query implies, with their strengths. Where an item has all words of the
-    /// query, nothing needs to be implied, and nothing may take the place of that item. Where meaning is
-    /// compared too, only words that no visible item has imply others, and more weakly: of the rest the
-    /// vectors know more.
-    fn associations(self, asked: &QueryTerms) -> Vec<Association> {
-        let all = Associations::built_in();
-        if !self.compares_meaning {
-            return match self.is_covered(asked) {
-                true => Vec::new(),
-                false => all.implied_by(asked.sources.iter().copied()),
-            };
-        }
-        let words = asked.unigrams.iter().map(|(key, _)| *key);
-        let mut found = all.implied_by(words.filter(|key| !self.has_visible_item(*key)));
-        for association in &mut found {
-            association.strength =
-                fixed_point::mul(association.strength, ASSOCIATION_WEIGHT_BESIDE_MEANING);
-        }
-        found
-    }
-
-    /// Whether a visible item has all words of a query, as far as looking at the items with its rarest word
-    /// tells.
-    fn is_covered(self, asked: &QueryTerms) -> bool {
-        let words = asked.unigrams.iter().map(|(key, _)| self.index.unigrams(*key));
-        let mut lists: Vec<PostingsList<'_>> = words.collect();
-        lists.sort_by_key(|list| list.posting_count());
-        let Some((rarest, others)) = lists.split_first() else { return false };
-        rarest.postings().take(MAX_COVERING_ITEMS).any(|posting| {
-            let doc = posting.doc();
-            self.selection.contains(doc) && others.iter().all(|list| list.weight_in(doc).is_some())
-        })
-    }
-
-    /// The addend for a word that a query implies but does not contain, with the number of postings.
-    fn association_term(
-        self,
-        asked: &QueryTerms,
-        associated: Association,
-    ) -> Option<(u64, QueryTerm<'a>)> {
-        if asked.has(associated.key) {
-            return None;
-        }
-        let postings = self.index.unigrams(associated.key);
-        let seen = self.selection.count_visible(postings);
-        let weight = self.term_weight(seen, 1, expansion_factor(asked, associated.strength));
-        (weight > 0).then_some((seen, QueryTerm::Term(TermScorer { postings, weight })))
     }
 
     /// The words that a request implies, with their weights in its vector.
@@ -370,7 +313,7 @@ impl<'a> QueryScorer<'a> {
 }
 
 /// The factor of an expansion: the more a request says, the less depends on interpretation.
-fn expansion_factor(asked: &QueryTerms, share: u64) -> u64 {
+pub(super) fn expansion_factor(asked: &QueryTerms, share: u64) -> u64 {
     fixed_point::ratio(share * SHORT_QUERY, ONE * asked.word_count.max(SHORT_QUERY))
 }
 

@@ -102,6 +102,8 @@ pub(super) enum QueryTerm<'a> {
     Term(TermScorer<'a>),
     /// Synonyms: documents without the word itself (`own`) are scored by the best of `others`.
     Synonyms { own: PostingsList<'a>, others: Vec<TermScorer<'a>> },
+    /// Words that a request implies together: each of them counts.
+    Sum(Vec<TermScorer<'a>>),
 }
 
 impl QueryTerm<'_> {
@@ -112,6 +114,7 @@ impl QueryTerm<'_> {
             Self::Synonyms { others, .. } => {
                 others.iter().map(|other| other.max_score()).max().unwrap_or(0)
             }
+            Self::Sum(terms) => return terms.iter().map(|term| u64::from(term.max_score())).sum(),
         })
     }
 
@@ -123,6 +126,7 @@ impl QueryTerm<'_> {
                 let others = total_size(others);
                 own.posting_count().min(LOOKUP_COST * others) + 2 * others
             }
+            Self::Sum(terms) => total_size(terms),
         }
     }
 
@@ -131,6 +135,7 @@ impl QueryTerm<'_> {
         match self {
             Self::Term(_) => 1,
             Self::Synonyms { others, .. } => 1 + others.len(),
+            Self::Sum(terms) => terms.len(),
         }
     }
 
@@ -142,6 +147,10 @@ impl QueryTerm<'_> {
                 Some(_) => 0,
                 None => others.iter().filter_map(|other| other.score(doc)).max().unwrap_or(0),
             },
+            Self::Sum(terms) => {
+                let scores = terms.iter().filter_map(|term| term.score(doc));
+                scores.fold(0, u32::saturating_add)
+            }
         }
     }
 
@@ -159,6 +168,11 @@ impl QueryTerm<'_> {
                     });
                 }
                 synonyms.drain_into(*own, to);
+            }
+            Self::Sum(terms) => {
+                for term in terms {
+                    term.for_each(|doc, score| to.collect(doc, score));
+                }
             }
         }
     }
