@@ -11,8 +11,8 @@ use weaver_text::values;
 
 use super::network_address::{self, AddressRole};
 
-/// What stands before such an address, in lower case, and whether only in a text with a tag.
-const REFERENCES: [(&str, Need); 23] = [
+/// What stands before such an address, in lower case, and what else must be in the text.
+const REFERENCES: [(&str, Need); 24] = [
     ("href", Need::TagThatFetches),
     ("src", Need::Tag),
     ("srcset", Need::Tag),
@@ -34,7 +34,8 @@ const REFERENCES: [(&str, Need); 23] = [
     ("include::", Need::Anything),
     ("image::", Need::Anything),
     ("figure::", Need::Anything),
-    ("![", Need::Anything),
+    ("](", Need::Picture),
+    ("]:", Need::Picture),
     ("\\includegraphics", Need::Anything),
 ];
 /// Tags that fetch nothing for their `href`: a link waits until somebody follows it.
@@ -57,6 +58,8 @@ enum Need {
     Tag,
     /// A tag that is not known to fetch nothing.
     TagThatFetches,
+    /// A picture in Markdown anywhere in the text: its address may stand at the end of the text.
+    Picture,
 }
 
 /// The addresses of other machines in a text that a reader of it would fetch from.
@@ -77,20 +80,20 @@ pub(super) fn addresses(text: &str) -> Vec<String> {
     found
 }
 
-/// The addresses in what a reference refers to, which may be several, each in quotes or behind a
-/// blank.
+/// The addresses in what a reference refers to. It may be several, and parsers may see another
+/// reference in it, so what is behind any sign that may stand before an address is looked at.
 fn addresses_in(piece: &str) -> Vec<String> {
     let is_fetched = |part: &&str| {
         let is_remote = || network_address::is_remote(part, AddressRole::Other, false);
         let is_encoded = || part.contains('&') && values::destinations(part) != (Vec::new(), true);
         !is_vocabulary(part) && (is_remote() || is_encoded())
     };
-    let is_sign = |c: char| c.is_whitespace() || "=:{".contains(c);
+    let is_sign = |c: char| c.is_whitespace() || "={".contains(c);
     let parts = piece.split(['"', '\'', '(', ')', '[', ']']).map(|part| part.trim_matches(is_sign));
     parts
         .flat_map(|part| {
             let first = Some(part).filter(is_fetched);
-            let others = part.split_whitespace().skip(1).filter(is_fetched);
+            let others = part.split(is_sign).skip(1).filter(is_fetched);
             first.into_iter().chain(others)
         })
         .map(str::to_owned)
@@ -102,12 +105,14 @@ fn addresses_in(piece: &str) -> Vec<String> {
 struct Tags {
     any: bool,
     may_fetch: bool,
+    has_picture: bool,
 }
 
 impl Tags {
     /// Read without regard to quotes, so that no parser can see a tag that this does not.
     fn of(lower: &str) -> Self {
-        let mut tags = Self { any: false, may_fetch: false };
+        let has_picture = lower.contains("![");
+        let mut tags = Self { any: false, may_fetch: false, has_picture };
         for part in lower.split('<').skip(1) {
             let part = part.strip_prefix('/').unwrap_or(part);
             if !part.starts_with(|c: char| c.is_alphabetic() || matches!(c, '!' | '?' | '_')) {
@@ -124,7 +129,7 @@ impl Tags {
 /// The words of a reference that begins at this place, and where they end.
 fn reference_at(lower: &str, at: usize, tags: Tags) -> Option<(&'static str, usize)> {
     let rest = lower.get(at..)?;
-    if !rest.starts_with(['h', 's', 'p', 'b', 'd', 'i', 'f', 'u', '@', '$', '!', '\\']) {
+    if !rest.starts_with(['h', 's', 'p', 'b', 'd', 'i', 'f', 'u', '@', '$', '!', '\\', ']']) {
         return None;
     }
     let before = lower.get(..at).unwrap_or_default().chars().next_back();
@@ -134,12 +139,15 @@ fn reference_at(lower: &str, at: usize, tags: Tags) -> Option<(&'static str, usi
             Need::Anything => true,
             Need::Tag => tags.any,
             Need::TagThatFetches => tags.may_fetch,
+            Need::Picture => tags.has_picture,
         };
         let starts_word = words.starts_with(|c: char| c.is_ascii_alphabetic());
         let next = rest.get(words.len()..).unwrap_or_default().trim_start().chars().next();
         let is_whole = match *words {
             "$ref" | "@import" | "system" | "public" => next.is_some(),
-            _ if words.starts_with(['!', '\\']) || words.ends_with(['(', ':']) => next.is_some(),
+            _ if words.starts_with(['!', '\\', ']']) || words.ends_with(['(', ':']) => {
+                next.is_some()
+            }
             // An attribute has its value after `=`.
             _ => next == Some('='),
         };
@@ -153,8 +161,7 @@ fn reference_at(lower: &str, at: usize, tags: Tags) -> Option<(&'static str, usi
 /// What a reference refers to, from where its words end, and how many bytes that is.
 fn referred<'t>(words: &str, rest: &'t str) -> (Cow<'t, str>, usize) {
     let end = match words {
-        "![" => rest.find(')'),
-        "url(" => rest.find(')'),
+        "](" | "url(" => rest.find(')'),
         // A public identifier has its address behind its name.
         "system" | "public" => rest.find('>'),
         _ => {

@@ -24,11 +24,11 @@ const HOST_SCHEMES: [&str; 34] = [
 /// Schemes whose `//` many parsers supply or take backslashes for (WHATWG URL, section 4.4).
 const SPECIAL_SCHEMES: [&str; 6] = ["http", "https", "ws", "wss", "ftp", "ftps"];
 /// Words of names of arguments that hold a host.
-const HOST_WORDS: [&str; 34] = [
+const HOST_WORDS: [&str; 33] = [
     "server", "servers", "host", "hosts", "hostname", "hostnames", "domain", "domains", "fqdn",
     "endpoint", "endpoints", "remote", "remotes", "upstream", "mirror", "proxy", "broker",
     "brokers", "bootstrap", "nameserver", "nameservers", "resolver", "relay", "smtp", "imap",
-    "gateway", "website", "site", "webhook", "callback", "ip", "peer", "peers", "address",
+    "gateway", "website", "site", "webhook", "callback", "ip", "peer", "peers",
 ];
 /// Words after those above that leave the argument one for a host.
 const HOST_NOUNS: [&str; 9] =
@@ -49,6 +49,9 @@ const FILE_ENDINGS: [&str; 34] = [
     "rb", "go", "java", "php", "sh", "pl", "md", "lua", "c", "h",
 ];
 
+/// The lowest port that a name needs to be a host where the argument is not named for one.
+const MIN_PORT: u32 = 80;
+
 /// What the name of an argument says about an address without a scheme in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressRole {
@@ -56,7 +59,7 @@ pub(super) enum AddressRole {
     Host,
     /// It holds a connection string, so any part with a dot may be a host.
     Connection,
-    /// It holds a store of packages or code: a host, or the name of a store at the usual one.
+    /// It holds a URL or a store of packages or code: a host, or a name at the usual one.
     Store,
     /// Its name does not tell.
     Other,
@@ -72,7 +75,7 @@ impl AddressRole {
             return Self::Connection;
         }
         let ends_as_host = HOST_WORDS.contains(&last) || HOST_NOUNS.contains(&last);
-        if names_url(name) || is_any(&HOST_WORDS) && ends_as_host {
+        if is_any(&HOST_WORDS) && ends_as_host {
             return Self::Host;
         }
         if matches!(last, "name" | "names" | "query" | "target" | "hostname" | "record")
@@ -80,7 +83,7 @@ impl AddressRole {
         {
             return Self::Host;
         }
-        if STORE_WORDS.contains(&last) { Self::Store } else { Self::Other }
+        if STORE_WORDS.contains(&last) || names_url(name) { Self::Store } else { Self::Other }
     }
 }
 
@@ -292,7 +295,9 @@ fn is_after_at(text: &str, role: AddressRole) -> bool {
     let has_password = user.contains(':');
     let is_named = is_name(host.text, 2) || host.text.parse::<Ipv4Addr>().is_ok();
     let is_word = is_name(host.text, 1) && (role != AddressRole::Other || user == "git");
-    let is_place = behind.starts_with(':') || has_password && (is_named || behind.starts_with('/'));
+    let is_place = behind.len() > 1 && behind.starts_with(':')
+        || has_password && behind.starts_with('/')
+        || is_named && matches!(role, AddressRole::Host | AddressRole::Connection);
     !user.is_empty() && !user.starts_with("mailto") && is_place && (is_named || is_word)
         && !is_this_machine(host.text)
 }
@@ -311,10 +316,13 @@ fn is_host_with_port(text: &str, role: AddressRole) -> bool {
     if host.text.starts_with('[') || host.text.parse::<Ipv4Addr>().is_ok() {
         return true;
     }
-    // `main.rs:12` is a line of a file.
-    let is_line = role == AddressRole::Other && end.is_empty() && has_file_ending(host.text);
-    is_name(host.text, 2) && !is_line
-        || is_name(host.text, 1) && matches!(role, AddressRole::Host | AddressRole::Connection)
+    if matches!(role, AddressRole::Host | AddressRole::Connection) {
+        return is_name(host.text, 1);
+    }
+    // `main.rs:12` is a line of a file, and `meta.size:5` a value.
+    let number = port.get(..digits).and_then(|port| port.parse::<u32>().ok()).unwrap_or_default();
+    let is_line = end.is_empty() && has_file_ending(host.text);
+    is_name(host.text, 2) && !is_line && number >= MIN_PORT
 }
 
 /// Whether a text is a host without scheme and port, in an argument for one.
