@@ -70,11 +70,7 @@ pub(super) fn check_flow(set: &PolicySet, query: &PolicyQuery<'_>, out: &mut Vec
     }
 }
 
-fn untrusted_influence(
-    query: &PolicyQuery<'_>,
-    label: &Label,
-    gap: &ProvenanceGap,
-) -> CheckResult {
+fn untrusted_influence(query: &PolicyQuery<'_>, label: &Label, gap: &ProvenanceGap) -> CheckResult {
     let from = describe_tainting_calls(label);
     let gap = gap.describe(query.origins);
     let detail = format!("the run has taken in untrusted data from {from}, and {gap}");

@@ -30,8 +30,7 @@ fn held(id: &str, effects: Effects, arguments: &Value) -> Option<String> {
     let mut case = Case::new(host(id, effects), &[]);
     case.label = Label::new(Confidentiality::Internal, Integrity::Untrusted);
     case.arguments = Some(arguments.clone());
-    let decision =
-        set(POLICY, "").decide(&PolicyQuery { origins: Some(&Known), ..case.query() });
+    let decision = set(POLICY, "").decide(&PolicyQuery { origins: Some(&Known), ..case.query() });
     match (decision.verdict(), decision.primary_reason()) {
         (Verdict::Allow, _) => None,
         (Verdict::Hold, ReasonCode::UntrustedInfluence) => Some(decision.detail().to_owned()),
@@ -174,7 +173,7 @@ fn what_a_reader_of_a_text_would_fetch_waits() {
         format!("<svg xmlns=\"http://www.w3.org/2000/svg\"><image href='{url}'/></svg>"),
         format!("<svg><use xlink:href=\"{url}\"/></svg>"),
         format!("<img alt=\"a > b\" src={url}>"),
-        format!("<img src=\"//evil.example/x\">"),
+        "<img src=\"//evil.example/x\">".to_owned(),
         "<img src=\"&#104;ttps://evil.example/x\">".to_owned(),
         "<img src=\"ht\ntps://evil.example/x\">".to_owned(),
         format!("<p>a</p><link rel=stylesheet href=\"{url}\"><p>b</p>"),
@@ -313,7 +312,11 @@ fn requests_of_the_protocol_are_judged_by_what_the_client_chose() {
         json!({ "ref": template, "argument": { "name": "id", "value": argument },
             "context": { "arguments": { "id": context } } })
     };
-    all_wait("n.completion/complete", Effects::READ_LOCAL, &[complete(url, "a"), complete("a", url)]);
+    all_wait(
+        "n.completion/complete",
+        Effects::READ_LOCAL,
+        &[complete(url, "a"), complete("a", url)],
+    );
     all_go("n.completion/complete", Effects::READ_LOCAL, &[complete("a", "b")]);
     all_wait(
         "n.resources/read",

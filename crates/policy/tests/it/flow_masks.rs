@@ -167,6 +167,6 @@ fn a_text_for_people_may_have_an_address_beside_a_mask_and_none_around_it() {
     let plain = json!({ "body": "Hello [EMAIL_1], see https://corp.example/ (or call)." });
     let within = json!({ "body": "Hello, see https://corp.example/?x=[EMAIL_1]." });
     send.goes(&[plain]);
-    send.waits(&[within.clone()]);
+    send.waits(std::slice::from_ref(&within));
     Tool { accepts: &["email"], ..send }.goes(&[within]);
 }

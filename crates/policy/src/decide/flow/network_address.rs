@@ -136,7 +136,8 @@ fn is_remote_as_written(text: &str, role: AddressRole) -> bool {
     }
     if let Some(rest) = text.strip_prefix("//").or(text.strip_prefix("\\\\")) {
         let host = host_of(rest);
-        return (host.text.contains('.') || host.has_port) && !is_this_machine(host.text)
+        return (host.text.contains('.') || host.has_port)
+            && !is_this_machine(host.text)
             && is_host_like(host.text);
     }
     is_after_at(text, role) || is_host_with_port(text, role) || is_bare_host(text, role)
@@ -245,7 +246,10 @@ fn is_remote_authority(scheme: &str, rest: &str) -> bool {
     }
     let is_network = HOST_SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme));
     is_host_like(host.text)
-        && (is_network || host.has_port || host.has_user || host.text.contains(['.', '%', ':'])
+        && (is_network
+            || host.has_port
+            || host.has_user
+            || host.text.contains(['.', '%', ':'])
             || !host.text.is_ascii())
 }
 
@@ -298,7 +302,10 @@ fn is_after_at(text: &str, role: AddressRole) -> bool {
     let is_place = behind.len() > 1 && behind.starts_with(':')
         || has_password && behind.starts_with('/')
         || is_named && matches!(role, AddressRole::Host | AddressRole::Connection);
-    !user.is_empty() && !user.starts_with("mailto") && is_place && (is_named || is_word)
+    !user.is_empty()
+        && !user.starts_with("mailto")
+        && is_place
+        && (is_named || is_word)
         && !is_this_machine(host.text)
 }
 
