@@ -318,6 +318,11 @@ impl ArgumentPredicate {
 
 /// Whether a statement, or each of a list, only reads. Whatever else may hold a statement does not; `None`
 /// for values that hold none.
+/// Whether a text is one harmless statement of SQL.
+pub(crate) fn is_harmless_sql(text: &str) -> bool {
+    harmless_sql::is_harmless(text)
+}
+
 fn is_reading(value: &Value) -> Option<bool> {
     let reads = |item: &Value| item.as_str().is_some_and(harmless_sql::is_reading);
     match value {

@@ -65,6 +65,9 @@ pub struct PolicyQuery<'a> {
     pub origins: Option<&'a dyn ValueOrigins>,
     /// The masked values in the arguments.
     pub masked: &'a [MaskedValue],
+    /// The arguments as the model wrote them, with masks; without them, what is around a mask is
+    /// looked for in [`arguments`](Self::arguments).
+    pub as_written: Option<&'a Value>,
     /// The server of the capability, as named in [`MaskedValue::origins`]. Without it, no masked
     /// value counts as coming from this server.
     pub origin: Option<&'a str>,
@@ -98,6 +101,7 @@ impl<'a> PolicyQuery<'a> {
             windows: None,
             origins: None,
             masked: &[],
+            as_written: None,
             origin: None,
             run: None,
             folder: None,

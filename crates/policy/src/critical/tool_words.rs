@@ -60,6 +60,15 @@ impl ToolWords {
         self.has_any(&READERS) && !self.is_browser()
     }
 
+    /// Whether the tool makes a document or a picture of a text, and so fetches what the text refers to.
+    pub(crate) fn renders(&self) -> bool {
+        const RENDERERS: [&str; 16] = [
+            "render", "convert", "export", "pdf", "screenshot", "png", "svg", "image", "compile",
+            "print", "preview", "diagram", "chart", "docx", "pptx", "epub",
+        ];
+        self.has_any(&RENDERERS)
+    }
+
     /// Whether the tool opens pages of the web.
     pub(crate) fn is_browser(&self) -> bool {
         const BROWSERS: [&str; 20] = [

@@ -7,7 +7,11 @@
 //! call goes (Biba). A run's label is the join of everything that it was shown. One label covers
 //! the whole context of the model, because nobody can tell which parts of it the model will use.
 
+mod address_check;
+mod fetched_text;
+mod mask_surroundings;
 mod masked_values;
+mod network_address;
 mod provenance_check;
 mod provenance_gap;
 mod receiver_search;
@@ -20,21 +24,32 @@ use weaver_types::{
     SinkKind, Verdict,
 };
 
+use provenance_gap::ProvenanceGap;
+
 use crate::policy_set::PolicySet;
 use crate::query::PolicyQuery;
 
 /// Holds a call to a sink in two cases. First, the run has data that is more confidential than the
 /// sink may receive. Second, the run has taken in untrusted data, and a value that decides where
 /// the call goes comes neither from the user's words nor, at most sinks, from trusted results. A
-/// call without a sink goes on, because one tainted text must not block later reads. A view sends
-/// nothing anywhere.
+/// call without a sink goes on, because one tainted text must not block later reads, unless an
+/// argument of it is an address of another machine. A view sends nothing anywhere.
 pub(super) fn check_flow(set: &PolicySet, query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     let (capability, label) = (query.capability, query.label);
     if query.operation == Operation::View {
         return;
     }
     masked_values::check(query, out);
-    if capability.sink() == SinkKind::None || receiver_search::has_no_receiver(query) {
+    let destinations = &set.policy().trusted_destinations;
+    if capability.sink() == SinkKind::None {
+        if label.integrity == Integrity::Untrusted
+            && let Err(gap) = address_check::check(query, destinations)
+        {
+            out.push(untrusted_influence(query, label, &gap));
+        }
+        return;
+    }
+    if receiver_search::has_no_receiver(query) {
         return;
     }
     let label = &label_with_masked_values(query, label);
@@ -49,13 +64,17 @@ pub(super) fn check_flow(set: &PolicySet, query: &PolicyQuery<'_>, out: &mut Vec
         out.push(flow_hold(ReasonCode::ClearanceExceeded, &detail));
     }
     if label.integrity == Integrity::Untrusted
-        && let Err(problem) = provenance_check::check(query, &set.policy().trusted_destinations)
+        && let Err(gap) = provenance_check::check(query, destinations)
     {
-        let from = describe_tainting_calls(label);
-        let problem = problem.describe(query.origins);
-        let detail = format!("the run has taken in untrusted data from {from}, and {problem}");
-        out.push(flow_hold(ReasonCode::UntrustedInfluence, &detail));
+        out.push(untrusted_influence(query, label, &gap));
     }
+}
+
+fn untrusted_influence(query: &PolicyQuery<'_>, label: &Label, gap: &ProvenanceGap) -> CheckResult {
+    let from = describe_tainting_calls(label);
+    let gap = gap.describe(query.origins);
+    let detail = format!("the run has taken in untrusted data from {from}, and {gap}");
+    flow_hold(ReasonCode::UntrustedInfluence, &detail)
 }
 
 /// The label of the run, joined with the labels of masked values in the call. Masked values that

@@ -28,6 +28,8 @@ mod explain;
 mod explain_conditions;
 mod floor;
 mod flow;
+mod flow_addresses;
+mod flow_masks;
 mod flow_provenance;
 mod fuzz_seeds;
 mod high_water;

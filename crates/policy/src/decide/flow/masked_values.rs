@@ -1,11 +1,13 @@
 //! Checks masked values in the arguments. By default, a value may go back to the server that it
 //! came from, and personal data also to local tools; a signed contract can accept further kinds.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use weaver_text::values::{self, ValueClass};
 use weaver_types::{CheckResult, MaskedValue, ReasonCode, SinkKind, ValueFamily, World};
 
-use super::flow_hold;
+use super::{flow_hold, mask_surroundings};
 use crate::query::PolicyQuery;
 
 /// The maximum number of masks that one reason names.
@@ -18,7 +20,10 @@ pub(super) fn check(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     }
     let blocked: Vec<&MaskedValue> =
         query.masked.iter().filter(|one| !may_receive(query, one)).collect();
-    let Some(first) = blocked.first() else { return check_readable(query, out) };
+    let Some(first) = blocked.first() else {
+        check_surroundings(query, out);
+        return check_readable(query, out);
+    };
     let descriptions: Vec<String> = blocked
         .iter()
         .take(MAX_NAMED_MASKS)
@@ -49,6 +54,23 @@ pub(super) fn check(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
         descriptions.join(", "),
         query.capability.id(),
         first.kind.replace('_', " "),
+    );
+    out.push(flow_hold(ReasonCode::MaskedValueFlow, &detail));
+}
+
+/// Holds a call with a mask inside a text that a program follows, at every tool: the text says where
+/// the value goes. Where the contract of the tool accepts such values, it may.
+fn check_surroundings(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
+    let accepted = &query.capability.spec().accepts_masked;
+    let masks = query.masked.iter().filter(|one| !accepted.contains(&one.kind));
+    let masks: BTreeSet<&str> = masks.map(|one| one.mask.as_str()).collect();
+    let Some(found) = mask_surroundings::find(query, &masks) else { return };
+    let detail = format!(
+        "`{}` at `{}` is a part of {}, which says where the value goes; give it as the whole of an \
+         argument, or leave it out",
+        found.mask,
+        found.place,
+        found.text.describe(),
     );
     out.push(flow_hold(ReasonCode::MaskedValueFlow, &detail));
 }
@@ -120,7 +142,6 @@ fn names_a_host(arguments: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use std::collections::BTreeSet;
     use weaver_types::{
         AllowedAgents, CapabilityDraft, CapabilityId, CapabilityRequest, Effects, Label, Principal,
         PrincipalId,

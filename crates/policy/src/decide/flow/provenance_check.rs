@@ -397,6 +397,6 @@ fn shown_pointer(at: &[PathStep<'_>]) -> String {
     shortened(&json_pointer(at))
 }
 
-fn shortened(at: &str) -> String {
+pub(super) fn shortened(at: &str) -> String {
     at.escape_debug().take(MAX_SHOWN_CHARS).collect()
 }

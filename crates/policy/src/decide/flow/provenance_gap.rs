@@ -19,6 +19,13 @@ pub(super) enum ProvenanceGap {
     SensitiveValue { kind: String, place: String },
     #[error("the {kind} at `{place}` is not found in the user's words")]
     NotFromUser { kind: &'static str, place: String },
+    /// An argument of a call that is no sink is an address of another machine, or has one in it that
+    /// a reader would fetch from.
+    #[error(
+        "the argument `{place}` names another machine, which the tool would contact; the address is \
+         not found in the user's words or in trusted results"
+    )]
+    Address { place: String },
     #[error("the {kind} at `{place}` is not found in the user's words or in trusted results")]
     NotVouchedFor { kind: &'static str, place: String },
 }
@@ -33,6 +40,10 @@ impl ProvenanceGap {
             Self::NotVouchedFor { kind, place } if !is_told => {
                 format!("the {kind} at `{place}` is in no trusted result")
             }
+            Self::Address { place } if !is_told => format!(
+                "the argument `{place}` names another machine, which the tool would contact; the \
+                 address is in no trusted result"
+            ),
             Self::NotFromUser { kind, place } if !is_told => {
                 format!("the {kind} at `{place}` decides what happens; {NO_USER_WORDS}")
             }

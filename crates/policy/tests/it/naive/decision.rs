@@ -234,6 +234,10 @@ pub(crate) fn decide(
             parts.push(Part::hold(CheckKind::Flow, ReasonCode::UntrustedInfluence));
         }
     }
+    let is_tainted = asked.label.integrity == Integrity::Untrusted;
+    if invoked && capability.sink == SinkKind::None && is_tainted && flow::names_machine(asked) {
+        parts.push(Part::hold(CheckKind::Flow, ReasonCode::UntrustedInfluence));
+    }
     parts.extend(signals(documents.policy, capability, asked));
     join_approvals(documents.policy, &mut parts);
     if released {

@@ -7,6 +7,7 @@ use weaver_types::SinkKind;
 
 use super::capability::Effective;
 use super::request::Asked;
+use super::words;
 
 /// Every value with its place, as the parts of a pointer, and every name of a member.
 fn walk(value: &Value, at: &[String], leaves: &mut Vec<(Vec<String>, Value)>) {
@@ -35,6 +36,12 @@ fn is_under(declared: &str, at: &[String]) -> bool {
     let declared: Vec<_> = declared.split('/').skip(1).map(read).collect();
     declared.len() <= at.len()
         && declared.iter().zip(at).all(|(wanted, found)| wanted == "*" || wanted == found)
+}
+
+/// Whether a call that is no sink names another machine. Only one argument is ever given a URL.
+pub(crate) fn names_machine(asked: &Asked) -> bool {
+    let url = asked.arguments.as_ref().and_then(|all| all.get("url")?.as_str());
+    url.is_some_and(|url| words::URLS.contains(&url) && !words::HERE_OR_NOWHERE.contains(&url))
 }
 
 pub(crate) fn released(capability: &Effective, asked: &Asked) -> bool {

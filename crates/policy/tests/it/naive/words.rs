@@ -126,5 +126,11 @@ pub(crate) const URLS: &[&str] = &[
     "mailto:ana@example.com",
     "x://a.b.example.com:1",
 ];
+/// Those of the URLs that lead to no other machine.
+pub(crate) const HERE_OR_NOWHERE: &[&str] = &[
+    "example.com..", ".example.com", "1http://example.com", "://example.com", "https://[::1]:80/",
+    "[::1]", "[::1]x", "[::G]", "[]", "::1", "127.0.0.1", "127.0.0.1:80", "a..example.com",
+    "mailto:ana@example.com",
+];
 pub(crate) const DOMAINS: &[&str] =
     &["example.com", "*.example.com", "evil.com", "[::1]", "127.0.0.1", "*.com", "api.example.com"];
