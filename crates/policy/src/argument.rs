@@ -6,6 +6,7 @@ mod number;
 pub(crate) mod path;
 mod path_search;
 mod program_option;
+mod reading_query;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -88,6 +89,10 @@ pub struct ArgumentPredicate {
     /// Whether the text is one SQL statement that only reads, or each text of the list is.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub reading_sql: Option<bool>,
+    /// Whether the text is one query of a graph, of documents or of logs (Cypher, SPARQL, KQL, Flux,
+    /// XQuery and others) that only reads, or each text of the list is.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub reading_query: Option<bool>,
     /// Whether the value holds a text, at whatever depth, that a program would read as an option, since
     /// it begins with `-` or `--` and a letter; or is a text that begins with `:`, `.` or `+` or has white space in it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
@@ -150,6 +155,7 @@ impl ArgumentPredicate {
             any_path: Vec::new(),
             harmless_sql: None,
             reading_sql: None,
+            reading_query: None,
             holds_options: None,
             only_members: Vec::new(),
             domains: Vec::new(),
@@ -228,6 +234,9 @@ impl ArgumentPredicate {
             && holds(self.domains.is_empty(), &|text| host::matches_any_domain(text, &self.domains))
             && holds(harmless.is_none(), &|text| harmless == Some(harmless_sql::is_harmless(text)))
             && reading.is_none_or(|reading| is_reading(value) == Some(reading))
+            && self
+                .reading_query
+                .is_none_or(|reading| reading_query::is_reading(value) == Some(reading))
             && self.holds_options.is_none_or(|any| program_option::holds_options(value) == any)
     }
 

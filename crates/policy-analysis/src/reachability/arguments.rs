@@ -141,6 +141,9 @@ fn texts(all: &[&ArgumentPredicate], lengths: &BTreeSet<u32>) -> Vec<String> {
     if all.iter().any(|one| one.harmless_sql.is_some() || one.reading_sql.is_some()) {
         out.extend(["select 1", "insert into t values (1)"].map(str::to_owned));
     }
+    if all.iter().any(|one| one.reading_query.is_some()) {
+        out.extend(["match (n) return n", "create (n)"].map(str::to_owned));
+    }
     if all.iter().any(|one| one.holds_options.is_some()) {
         out.extend(["main", "--output"].map(str::to_owned));
     }
