@@ -290,3 +290,19 @@ fn no_writer_on_this_machine_writes_sensitive_places() {
     }
     assert_eq!(write("/home/ana/work/a.png"), Verdict::Allow);
 }
+
+/// A tool that reads may do whatever it is told, whatever the arguments are called.
+#[test]
+fn no_read_is_told_to_change_something_unasked() {
+    let set = set(Posture::Careful, &SERVERS);
+    for (arguments, wanted) in [
+        (json!({ "timezone": "mutation { deleteRepository(id: 1) { id } }" }), Verdict::Hold),
+        (json!({ "timezone": "UTC", "request": { "query": "mutation{x}" } }), Verdict::Hold),
+        (json!({ "timezone": "1; DROP TABLE x" }), Verdict::Hold),
+        (json!({ "timezone": "UTC", "method": "POST" }), Verdict::Hold),
+        (json!({ "timezone": "UTC", "operation": "bulkDelete" }), Verdict::Hold),
+        (json!({ "timezone": "UTC", "method": "GET" }), Verdict::Allow),
+    ] {
+        assert_eq!(verdict(&set, "time.get_current_time", &arguments), wanted, "{arguments}");
+    }
+}

@@ -13,6 +13,12 @@ pub(super) const OPTIONS: &str = "options";
 pub(super) const OPTIONS_REASON: &str =
     "a program would read an argument as an option, or as every file";
 
+/// The name of the rule for what changes something in a call of a read.
+pub(super) const CHANGES: &str = "changes";
+pub(super) const CHANGES_REASON: &str = "the tool is to read, and the call holds a mutation, a statement, a method or an action that changes something";
+const DELETION_REASON: &str = "it takes something away, or writes over something else";
+const READ_ACTION_REASON: &str = "the tool is to read, and the call asks for something else";
+
 /// Some calls of a tool, and the rule that holds them.
 #[derive(Debug, Clone)]
 pub(super) struct HeldCalls {
@@ -51,8 +57,8 @@ impl HeldCalls {
             ),
             held(
                 "deletions",
-                "it takes something away, or writes over something else",
-                is_mild.then(|| destroying_choice_match(tool)).flatten(),
+                if reads { READ_ACTION_REASON } else { DELETION_REASON },
+                is_mild.then(|| destroying_choice_match(tool, reads)).flatten(),
             ),
             held(
                 "programs",

@@ -8,7 +8,7 @@ use weaver_policy_analysis::suggest::{PatternLists, rule_text_with_lists};
 use weaver_types::{Impact, JsonPointer, UpstreamName, World};
 
 use super::documents::toml_string;
-use super::held_calls::{HeldCalls, OPTIONS, OPTIONS_REASON};
+use super::held_calls::{CHANGES, CHANGES_REASON, HeldCalls, OPTIONS, OPTIONS_REASON};
 use super::review::ReviewRow;
 use super::selection::ServerFolders;
 
@@ -154,7 +154,8 @@ pub(super) fn rule_texts(rows: &[ReviewRow], known: &KnownNames) -> RuleTexts {
         lists.iter().filter(|(name, _)| !known.lists.contains_key(*name)).map(cloned).collect();
     let mut out = RuleTexts { lists: lists_text(&new_lists), rules: String::new() };
     let options = (!known.rules.contains(OPTIONS)).then(options_rule).flatten();
-    for rule in general.iter().chain(&options) {
+    let changes = (!known.rules.contains(CHANGES)).then(changes_rule).flatten();
+    for rule in general.iter().chain(&options).chain(&changes) {
         out.rules.push('\n');
         out.rules.push_str(&rule_text_with_lists(rule, &lists));
     }
@@ -205,6 +206,17 @@ fn options_rule() -> Option<Rule> {
     rule.matches.world = [World::Closed].into();
     let whole_call = ArgumentPredicate::at(JsonPointer::parse("").ok()?);
     rule.matches.arguments = vec![ArgumentPredicate { holds_options: Some(true), ..whole_call }];
+    Some(rule)
+}
+
+/// The rule about what changes something in a call of whatever reads: a mutation, a statement, a method
+/// of HTTP, an action. A tool that is called a read may do whatever it is told.
+fn changes_rule() -> Option<Rule> {
+    let mut rule = Rule::new(CHANGES, Effect::RequireApproval);
+    rule.reason = CHANGES_REASON.to_owned();
+    rule.matches.impact = [Impact::Read].into();
+    let whole_call = ArgumentPredicate::at(JsonPointer::parse("").ok()?);
+    rule.matches.arguments = vec![ArgumentPredicate { holds_changes: Some(true), ..whole_call }];
     Some(rule)
 }
 
