@@ -6,6 +6,7 @@ mod host;
 mod number;
 pub(crate) mod path;
 mod path_search;
+mod plain_expression;
 mod program_option;
 mod reading_action;
 mod reading_query;
@@ -99,6 +100,9 @@ pub struct ArgumentPredicate {
     /// first word; or each text of the list does.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub reading_action: Option<bool>,
+    /// Whether the text is one expression that only computes, or each of the list is.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub plain_expression: Option<bool>,
     /// Whether the value holds, at whatever depth, a GraphQL mutation, the beginning of an SQL
     /// statement that changes something, a method of HTTP that does, or an action that takes
     /// something away.
@@ -168,6 +172,7 @@ impl ArgumentPredicate {
             reading_sql: None,
             reading_query: None,
             reading_action: None,
+            plain_expression: None,
             holds_changes: None,
             holds_options: None,
             only_members: Vec::new(),
@@ -249,6 +254,7 @@ impl ArgumentPredicate {
             && is_as(reading, || is_reading(value))
             && is_as(self.reading_query, || reading_query::is_reading(value))
             && is_as(self.reading_action, || reading_action::is_reading(value))
+            && is_as(self.plain_expression, || plain_expression::is_plain(value))
             && is_as(self.holds_changes, || Some(change::holds_changes(value)))
             && self.holds_options.is_none_or(|any| program_option::holds_options(value) == any)
     }

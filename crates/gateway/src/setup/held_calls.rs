@@ -3,10 +3,12 @@
 use weaver_policy::MatchConditions;
 use weaver_policy_analysis::propose::{
     ContractProposal, ToolDescription, changing_statement_match, destroying_choice_match,
-    graph_query_match, graphql_mutation_match, option_injection_match, program_path_match,
-    saved_file_match,
+    expression_match, git_setting_match, graph_query_match, graphql_mutation_match, option_injection_match, program_path_match,
+    saved_file_match, unpacking_match,
 };
 use weaver_types::{Impact, SinkKind};
+
+use super::local_writes;
 
 /// The name of the rules for arguments that a program would read as options.
 pub(super) const OPTIONS: &str = "options";
@@ -66,6 +68,16 @@ impl HeldCalls {
                 is_mild.then(|| program_path_match(tool)).flatten(),
             ),
             held(
+                "git-settings",
+                "it would change how git works, which may run a program",
+                is_mild.then(|| git_setting_match(tool)).flatten(),
+            ),
+            held(
+                "unpacking",
+                "it would unpack an archive over the home folder or the system",
+                is_mild.then(|| unpacking_match(tool, local_writes::home().as_deref())).flatten(),
+            ),
+            held(
                 "saved-files",
                 "it would save its result among keys, start-up files or the system, or as no file of data",
                 reads.then(|| saved_file_match(tool, folders)).flatten(),
@@ -74,6 +86,11 @@ impl HeldCalls {
                 "statements",
                 "the tool is to read, and the statement is not plainly a read of tables",
                 reads.then(|| changing_statement_match(tool)).flatten(),
+            ),
+            held(
+                "expressions",
+                "the expression is a program that may do more than compute",
+                reads.then(|| expression_match(tool)).flatten(),
             ),
             held(
                 "queries",

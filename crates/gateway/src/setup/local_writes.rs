@@ -47,9 +47,13 @@ impl ReviewRow {
 
 /// The places that are sensitive on this machine, for a server that was set up for these folders.
 pub(super) fn sensitive_places(folders: &[String]) -> Vec<Pattern> {
+    sensitive_paths(home().as_deref(), folders)
+}
+
+/// The home folder of the user.
+pub(super) fn home() -> Option<String> {
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let home = variable("HOME").or_else(|| variable("USERPROFILE"));
-    sensitive_paths(home.as_deref(), folders)
+    variable("HOME").or_else(|| variable("USERPROFILE"))
 }
 
 /// A rule under construction, shared by tools with the same conditions.
@@ -197,13 +201,18 @@ fn sensitive_places_rule<'t>(excepted: impl Iterator<Item = &'t str>, places: &[
     rule
 }
 
-/// The rule about options for whatever reads on this machine: many such tools pass their arguments to a
-/// program, which by `--output` writes a file, and by others runs one.
+/// The rule about options for whatever reads, or writes on this machine: many such tools pass their
+/// arguments to a program, which by `--output` writes a file, and by others runs one.
 fn options_rule() -> Option<Rule> {
     let mut rule = Rule::new(OPTIONS, Effect::RequireApproval);
     rule.reason = OPTIONS_REASON.to_owned();
-    rule.matches.impact = [Impact::Read].into();
-    rule.matches.world = [World::Closed].into();
+    let reads = MatchConditions { impact: [Impact::Read].into(), ..MatchConditions::default() };
+    let writes_here = MatchConditions {
+        impact: [Impact::Write].into(),
+        world: [World::Closed].into(),
+        ..MatchConditions::default()
+    };
+    rule.matches.any = vec![reads, writes_here];
     let whole_call = ArgumentPredicate::at(JsonPointer::parse("").ok()?);
     rule.matches.arguments = vec![ArgumentPredicate { holds_options: Some(true), ..whole_call }];
     Some(rule)
