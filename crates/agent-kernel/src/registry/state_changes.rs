@@ -66,7 +66,8 @@ impl StateChanges {
         Self {
             always: has_word(&words, &MOVES)
                 || has_word(&words, &WRITES_FILES)
-                || has_word(&words, &WRITES_BESIDE_A_PATH) && may_take_path(spec.input_schema.as_deref())
+                || has_word(&words, &WRITES_BESIDE_A_PATH)
+                    && may_take_path(spec.input_schema.as_deref())
                 || is_about_places && has_word(&words, &MOVES_TO_A_PLACE)
                 || makes_current(&spec.description),
             is_about_places,

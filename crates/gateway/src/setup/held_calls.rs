@@ -3,8 +3,8 @@
 use weaver_policy::MatchConditions;
 use weaver_policy_analysis::propose::{
     ContractProposal, ToolDescription, changing_statement_match, destroying_choice_match,
-    expression_match, git_setting_match, graph_query_match, graphql_mutation_match, option_injection_match, program_path_match,
-    saved_file_match, unpacking_match,
+    expression_match, git_setting_match, graph_query_match, graphql_mutation_match,
+    option_injection_match, program_path_match, saved_file_match, unpacking_match,
 };
 use weaver_types::{Impact, SinkKind};
 

@@ -38,10 +38,7 @@ const COPIES: [&str; 13] = [
 /// without such an argument. Of a tool that `reads`, each call is matched that asks for something else than
 /// a read.
 #[must_use]
-pub fn destroying_choice_match(
-    tool: &ToolDescription<'_>,
-    reads: bool,
-) -> Option<MatchConditions> {
+pub fn destroying_choice_match(tool: &ToolDescription<'_>, reads: bool) -> Option<MatchConditions> {
     let words = weaver_text::split::identifier(tool.name);
     let copies = words.iter().any(|word| COPIES.contains(&word.as_str()));
     let any: Vec<MatchConditions> = tool_text::all_arguments(tool.input)
@@ -174,9 +171,12 @@ mod tests {
         assert!(!holds("list_issues", filter, &json!({ "state": "deleted" })));
         let harmless = json!({ "mode": { "enum": ["text", "json"] } });
         assert!(
-            destroying_choice_match(&ToolDescription::from_json(
-                &json!({ "name": "show", "inputSchema": { "properties": harmless } })
-            ), true)
+            destroying_choice_match(
+                &ToolDescription::from_json(
+                    &json!({ "name": "show", "inputSchema": { "properties": harmless } })
+                ),
+                true
+            )
             .is_none()
         );
     }

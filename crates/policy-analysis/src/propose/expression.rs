@@ -10,9 +10,8 @@ use super::{ToolDescription, tool_text};
 const EXPRESSIONS: [&str; 5] = ["expression", "expr", "formula", "program", "goal"];
 /// The same, where the tool is said to run it.
 const CODE: [&str; 2] = ["code", "script"];
-const RUNS: [&str; 9] = [
-    "eval", "evaluate", "evaluates", "execute", "executes", "interpret", "run", "runs", "filter",
-];
+const RUNS: [&str; 9] =
+    ["eval", "evaluate", "evaluates", "execute", "executes", "interpret", "run", "runs", "filter"];
 /// Languages every expression of which is a program.
 const PROGRAMS: [&str; 8] = ["awk", "sed", "perl", "groovy", "nix", "prolog", "rego", "jsonnet"];
 
@@ -21,9 +20,8 @@ const PROGRAMS: [&str; 8] = ["awk", "sed", "perl", "groovy", "nix", "prolog", "r
 pub fn expression_match(tool: &ToolDescription<'_>) -> Option<MatchConditions> {
     let names = split::identifier(tool.name);
     let described = split::words(&tool.description.to_lowercase());
-    let said = |known: &[&str]| {
-        names.iter().chain(&described).any(|word| known.contains(&word.as_str()))
-    };
+    let said =
+        |known: &[&str]| names.iter().chain(&described).any(|word| known.contains(&word.as_str()));
     // The five fields of a time are no program.
     if said(&["cron"]) {
         return None;

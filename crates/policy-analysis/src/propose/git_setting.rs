@@ -31,7 +31,9 @@ pub fn git_setting_match(tool: &ToolDescription<'_>) -> Option<MatchConditions> 
         .filter(|argument| argument.depth == 0)
         .collect();
     let find = |known: &[&str]| {
-        arguments.iter().find(|argument| known.contains(&argument.name.to_ascii_lowercase().as_str()))
+        arguments
+            .iter()
+            .find(|argument| known.contains(&argument.name.to_ascii_lowercase().as_str()))
     };
     let whole_call = || JsonPointer::parse("").ok().map(ArgumentPredicate::at);
     let value = find(&["value", "val", "new_value", "newvalue", "content", "script", "body"]);

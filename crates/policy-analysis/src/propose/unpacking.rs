@@ -42,8 +42,7 @@ pub fn unpacking_match(tool: &ToolDescription<'_>, home: Option<&str>) -> Option
     let homes = home.into_iter().flat_map(|home| [home.to_owned(), format!("{home}/")]);
     let roots = ["/", "/root", "/root/", "/home", "/home/", "/Users", "/Users/", "~", "~/"];
     let places = homes.chain(roots.map(str::to_owned));
-    let any_path: Vec<Pattern> =
-        places.filter_map(|place| Pattern::parse(&place).ok()).collect();
+    let any_path: Vec<Pattern> = places.filter_map(|place| Pattern::parse(&place).ok()).collect();
     let whole_call = ArgumentPredicate::at(JsonPointer::parse("").ok()?);
     let over = ArgumentPredicate { any_path, ..whole_call };
     Some(MatchConditions { arguments: vec![over], ..MatchConditions::default() })

@@ -107,8 +107,10 @@ fn has_mutation(text: &str) -> bool {
 /// Skips white space, commas and comments, which GraphQL ignores, also as JSON writes them.
 fn skip_ignored(mut text: &str) -> &str {
     loop {
-        let rest = text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '\u{feff}'));
-        let rest = ["\\n", "\\t", "\\r"].iter().find_map(|mark| rest.strip_prefix(mark)).unwrap_or(rest);
+        let rest =
+            text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '\u{feff}'));
+        let rest =
+            ["\\n", "\\t", "\\r"].iter().find_map(|mark| rest.strip_prefix(mark)).unwrap_or(rest);
         let rest = match rest.strip_prefix('#') {
             Some(comment) => comment.split_once(['\n', '\r']).map_or("", |(_, rest)| rest),
             None => rest,

@@ -5,22 +5,21 @@ use serde_json::Value;
 /// The longest expression, in bytes.
 const MAX_BYTES: usize = 4_096;
 /// Words that stand between two operands.
-const JOINTS: [&str; 14] = [
-    "and", "as", "div", "else", "if", "in", "is", "mod", "not", "of", "or", "per", "then", "to",
-];
+const JOINTS: [&str; 14] =
+    ["and", "as", "div", "else", "if", "in", "is", "mod", "not", "of", "or", "per", "then", "to"];
 /// What functions of mathematics stand in.
 const LIBRARIES: [&str; 5] = ["Math", "math", "np", "numpy", "sympy"];
 const FUNCTIONS: &[&str] = &[
-    "abs", "acos", "add", "all", "any", "arccos", "arcsin", "arctan", "asin", "atan", "atan2", "avg",
-    "ceil", "ceiling", "comb", "contains", "cos", "cosh", "cot", "count", "csc", "date", "degrees",
-    "derivative", "det", "diff", "endswith", "eq", "erf", "exp", "expand", "fact", "factor",
-    "factorial", "first", "flatten", "float", "floor", "gamma", "gcd", "group_by", "has", "hypot",
-    "int", "integrate", "inverse", "keys", "last", "lcm", "length", "len", "limit", "ln", "log",
-    "log10", "log2", "lower", "map", "matrix", "max", "mean", "median", "min", "norm", "percent",
-    "perm", "pow", "product", "radians", "range", "rational", "root", "round", "sec", "select",
-    "sign", "simplify", "sin", "sinh", "solve", "sort", "sort_by", "sqrt", "cbrt", "startswith",
-    "std", "stdev", "sum", "symbol", "symbols", "tan", "tanh", "test", "to_entries", "tonumber",
-    "tostring", "trunc", "unique", "upper", "values", "var", "variance",
+    "abs", "acos", "add", "all", "any", "arccos", "arcsin", "arctan", "asin", "atan", "atan2",
+    "avg", "ceil", "ceiling", "comb", "contains", "cos", "cosh", "cot", "count", "csc", "date",
+    "degrees", "derivative", "det", "diff", "endswith", "eq", "erf", "exp", "expand", "fact",
+    "factor", "factorial", "first", "flatten", "float", "floor", "gamma", "gcd", "group_by", "has",
+    "hypot", "int", "integrate", "inverse", "keys", "last", "lcm", "length", "len", "limit", "ln",
+    "log", "log10", "log2", "lower", "map", "matrix", "max", "mean", "median", "min", "norm",
+    "percent", "perm", "pow", "product", "radians", "range", "rational", "root", "round", "sec",
+    "select", "sign", "simplify", "sin", "sinh", "solve", "sort", "sort_by", "sqrt", "cbrt",
+    "startswith", "std", "stdev", "sum", "symbol", "symbols", "tan", "tanh", "test", "to_entries",
+    "tonumber", "tostring", "trunc", "unique", "upper", "values", "var", "variance",
 ];
 
 /// Whether an expression, or each of a list, only computes. `None` for values that hold none.
@@ -77,8 +76,7 @@ fn computes(text: &str) -> bool {
                 (is_plain && last == Last::Open).then_some(Last::Text)
             }
             '0'..='9' => {
-                length =
-                    rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+                length = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
                 matches!(last, Last::Open | Last::Name(_) | Last::Number).then_some(Last::Number)
             }
             _ if is_word(first) => {
@@ -103,8 +101,8 @@ fn computes(text: &str) -> bool {
             }
             ')' => Some(Last::Closed),
             ']' => Some(Last::Indexed),
-            '+' | '-' | '*' | '/' | '%' | '^' | ',' | '<' | '>' | '=' | '!' | '?' | ':' | '[' | '|'
-            | '&' | '~' | '×' | '÷' | '√' | '−' | '°' => Some(Last::Open),
+            '+' | '-' | '*' | '/' | '%' | '^' | ',' | '<' | '>' | '=' | '!' | '?' | ':' | '['
+            | '|' | '&' | '~' | '×' | '÷' | '√' | '−' | '°' => Some(Last::Open),
             _ => None,
         };
         let Some(next) = next else { return false };

@@ -55,9 +55,9 @@ fn changes(word: &str) -> bool {
     const CHANGES: [&str; 42] = [
         "apply", "approve", "call", "cancel", "close", "commit", "create", "deploy", "disable",
         "edit", "enable", "eval", "exec", "execute", "grant", "import", "insert", "install",
-        "invoke", "merge", "modify", "move", "overwrite", "patch", "pay", "post", "publish", "push",
-        "put", "rename", "replace", "restart", "run", "save", "send", "set", "start", "stop",
-        "transfer", "update", "upload", "write",
+        "invoke", "merge", "modify", "move", "overwrite", "patch", "pay", "post", "publish",
+        "push", "put", "rename", "replace", "restart", "run", "save", "send", "set", "start",
+        "stop", "transfer", "update", "upload", "write",
     ];
     CHANGES.contains(&word)
 }

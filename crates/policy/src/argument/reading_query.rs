@@ -139,7 +139,10 @@ impl Query<'_, '_> {
         if self.is_behind(n, "|") || self.is_behind(n, "|>") {
             let ends_alternative = || {
                 self.at(n, 1).is_some_and(|next| {
-                    matches!(next.text, "]" | ")" | "|" | "*" | "{" | ":" | "/" | "^" | "[" | "+" | ".")
+                    matches!(
+                        next.text,
+                        "]" | ")" | "|" | "*" | "{" | ":" | "/" | "^" | "[" | "+" | "."
+                    )
                 })
             };
             return words::is_piped(&word) || self.is_prefix(n) || ends_alternative();
@@ -229,7 +232,9 @@ impl Query<'_, '_> {
         let name = self.full_name(n);
         if let Some((first, _)) = name.split_once('.') {
             return first.is_empty() && traverses()
-                || matches!(first, "g" | "__" | "p") && name.matches('.').count() == 1 && traverses()
+                || matches!(first, "g" | "__" | "p")
+                    && name.matches('.').count() == 1
+                    && traverses()
                 || words::computes(&name)
                 || words::tells(&name) && self.is_call_of(n, &name);
         }

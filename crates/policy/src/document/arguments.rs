@@ -11,8 +11,8 @@ use crate::pattern::Pattern;
 const PREDICATE: [&str; 26] = [
     "at", "present", "equals", "in", "min", "max", "prefix", "suffix", "glob", "glob_any_case",
     "inside", "holds_paths", "paths_inside", "any_path", "harmless_sql", "reading_sql",
-    "reading_query", "reading_action", "plain_expression", "holds_changes", "holds_options", "only_members", "domains", "min_length", "max_length",
-    "provenance",
+    "reading_query", "reading_action", "plain_expression", "holds_changes", "holds_options",
+    "only_members", "domains", "min_length", "max_length", "provenance",
 ];
 
 /// Reads one predicate or a list of them.

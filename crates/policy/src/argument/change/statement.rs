@@ -70,7 +70,8 @@ fn is_change(verb: &str, tokens: &[String]) -> bool {
         "grant" => has(&["on", "to"]) && is_name(at(0)) && !has(&["how"]) && tokens.len() <= 16,
         "attach" => at(0) == "'" || at(0) == "database",
         "create" | "alter" | "drop" => {
-            let between = tokens.iter().take_while(|token| BETWEEN.contains(&token.as_str())).count();
+            let between =
+                tokens.iter().take_while(|token| BETWEEN.contains(&token.as_str())).count();
             let object = at(between);
             let after = tokens.get(between.saturating_add(1)..).unwrap_or_default();
             let mut named = after.iter().skip_while(|token| BETWEEN.contains(&token.as_str()));

@@ -126,7 +126,9 @@ fn what_only_reads_is_told_from_all_else() {
 #[test]
 fn no_white_space_hides_a_change() {
     for white in ["\n", "\t", "\r\n", "\u{b}", "\u{c}", "\u{a0}", "\u{2028}", "/**/", " // x\n"] {
-        for query in ["MATCH (n) DELETE n", "MATCH (n) sEt n.x = 1", "LOAD CSV FROM 'x' AS l RETURN l"] {
+        for query in
+            ["MATCH (n) DELETE n", "MATCH (n) sEt n.x = 1", "LOAD CSV FROM 'x' AS l RETURN l"]
+        {
             let hidden = query.replace(' ', white);
             assert!(!only_reads(&hidden), "{hidden:?}");
         }

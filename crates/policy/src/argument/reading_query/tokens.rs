@@ -67,9 +67,8 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
                 Kind::Variable
             }
             '<' if skips_iri(text.get(start..)?, &mut rest) => Kind::Iri,
-            '(' | ')' | '[' | ']' | '{' | '}' | ',' | ';' | ':' | '.' | '@' | '?' | '~' | '^' | '%' => {
-                Kind::Symbol
-            }
+            '(' | ')' | '[' | ']' | '{' | '}' | ',' | ';' | ':' | '.' | '@' | '?' | '~' | '^'
+            | '%' => Kind::Symbol,
             '/' if rest.peek().is_some_and(|(_, c)| *c == '>') => return None,
             '/' => {
                 // In one language a path, in another a comment up to the end of the line.
