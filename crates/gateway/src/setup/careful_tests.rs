@@ -306,3 +306,19 @@ fn no_read_is_told_to_change_something_unasked() {
         assert_eq!(verdict(&set, "time.get_current_time", &arguments), wanted, "{arguments}");
     }
 }
+
+/// Also a write on this machine passes its arguments to a program. A text for people may begin with a dash.
+#[test]
+fn no_argument_of_a_write_here_is_an_option() {
+    let set = set(Posture::Careful, &SERVERS);
+    let repo = path("app");
+    for (id, arguments, wanted) in [
+        ("git.git_add", json!({ "files": ["--pathspec-from-file=x"] }), Verdict::Hold),
+        ("git.git_commit", json!({ "message": "--file=/etc/passwd" }), Verdict::Hold),
+        ("git.git_commit", json!({ "message": "-m is an option" }), Verdict::Allow),
+    ] {
+        let mut arguments = arguments;
+        arguments["repo_path"] = json!(repo);
+        assert_eq!(verdict(&set, id, &arguments), wanted, "{id} {arguments}");
+    }
+}
