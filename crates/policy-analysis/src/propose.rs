@@ -14,6 +14,7 @@ mod action;
 mod argument;
 mod computation;
 mod critical_arguments;
+mod deletion_words;
 mod destroying_choice;
 mod document;
 mod effects;

@@ -8,8 +8,6 @@ use weaver_policy_analysis::propose::{
 };
 use weaver_types::{Impact, SinkKind};
 
-use super::local_writes;
-
 /// The name of the rules for arguments that a program would read as options.
 pub(super) const OPTIONS: &str = "options";
 pub(super) const OPTIONS_REASON: &str =
@@ -75,7 +73,7 @@ impl HeldCalls {
             held(
                 "unpacking",
                 "it would unpack an archive over the home folder or the system",
-                is_mild.then(|| unpacking_match(tool, local_writes::home().as_deref())).flatten(),
+                is_mild.then(|| unpacking_match(tool, home().as_deref())).flatten(),
             ),
             held(
                 "saved-files",
@@ -100,4 +98,10 @@ impl HeldCalls {
         ];
         all.into_iter().flatten().collect()
     }
+}
+
+/// The home folder of the user.
+pub(super) fn home() -> Option<String> {
+    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    variable("HOME").or_else(|| variable("USERPROFILE"))
 }

@@ -8,7 +8,7 @@ use weaver_policy_analysis::suggest::{PatternLists, rule_text_with_lists};
 use weaver_types::{Impact, JsonPointer, UpstreamName, World};
 
 use super::documents::toml_string;
-use super::held_calls::{CHANGES, CHANGES_REASON, HeldCalls, OPTIONS, OPTIONS_REASON};
+use super::held_calls::{CHANGES, CHANGES_REASON, HeldCalls, OPTIONS, OPTIONS_REASON, home};
 use super::review::ReviewRow;
 use super::selection::ServerFolders;
 
@@ -48,12 +48,6 @@ impl ReviewRow {
 /// The places that are sensitive on this machine, for a server that was set up for these folders.
 pub(super) fn sensitive_places(folders: &[String]) -> Vec<Pattern> {
     sensitive_paths(home().as_deref(), folders)
-}
-
-/// The home folder of the user.
-pub(super) fn home() -> Option<String> {
-    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    variable("HOME").or_else(|| variable("USERPROFILE"))
 }
 
 /// A rule under construction, shared by tools with the same conditions.

@@ -3,6 +3,7 @@
 use weaver_policy::{ArgumentPredicate, MatchConditions, Pattern};
 
 use super::argument::Argument;
+use super::deletion_words::{DESTROYING, DESTROYING_WORDS, is_destroying};
 use super::{ToolDescription, tool_text};
 
 /// Names of arguments that say what is done.
@@ -10,17 +11,9 @@ const ACTIONS: [&str; 12] = [
     "action", "mode", "op", "operation", "command", "cmd", "method", "verb", "subcommand", "task",
     "intent", "function",
 ];
-/// Beginnings of values that take something away.
-const DESTROYING: [&str; 24] = [
-    "delete", "remove", "drop", "destroy", "purge", "prune", "clear", "forget", "reset", "wipe",
-    "erase", "truncate", "uninstall", "revoke", "kill", "terminate", "unlink", "discard",
-    "archive_all", "empty", "trash", "evict", "rollback", "revert",
-];
 /// Those that say it within a word too: `bulkDelete`.
 const JOINED: [&str; 8] =
     ["delete", "destroy", "erase", "purge", "remove", "terminate", "truncate", "uninstall"];
-/// Words that say it as they stand: `deliver` and `delta` take nothing away.
-const DESTROYING_WORDS: [&str; 2] = ["del", "rm"];
 /// Words of choices that change something or reach somebody, which a read does not.
 const CHANGING: [&str; 26] = [
     "approve", "cancel", "create", "deploy", "exec", "execute", "grant", "insert", "install",
@@ -112,16 +105,6 @@ fn names_mode_of_search(argument: &Argument<'_>) -> bool {
 
 fn has_word(choice: &str, known: &[&str]) -> bool {
     weaver_text::split::identifier(choice).iter().any(|word| known.contains(&word.as_str()))
-}
-
-/// Whether a choice takes something away.
-pub(super) fn is_destroying(choice: &str) -> bool {
-    let words = weaver_text::split::identifier(choice);
-    let destroys = |word: &String| {
-        DESTROYING.iter().any(|known| word.starts_with(known))
-            || DESTROYING_WORDS.contains(&word.as_str())
-    };
-    words.iter().any(destroys) || DESTROYING.contains(&choice.to_ascii_lowercase().as_str())
 }
 
 #[cfg(test)]

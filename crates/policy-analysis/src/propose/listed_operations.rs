@@ -2,7 +2,7 @@
 //! one of which deletes, and a switch that deletes what is read.
 
 use super::argument::Argument;
-use super::destroying_choice;
+use super::deletion_words;
 
 /// Names of arguments that say what is done to a thing.
 const OPERATIONS: [&str; 7] = ["action", "op", "operation", "type", "kind", "method", "command"];
@@ -12,7 +12,7 @@ const SWITCHES: [&str; 4] = ["delete", "purge", "wipe", "erase"];
 
 /// Whether it takes a list of operations of which one takes something away.
 pub(super) fn lists_destroying(arguments: &[Argument<'_>]) -> bool {
-    let is_destroying = |choice: &String| destroying_choice::is_destroying(choice);
+    let is_destroying = |choice: &String| deletion_words::is_destroying(choice);
     arguments.iter().any(|argument| {
         let name = argument.name.to_ascii_lowercase();
         argument.at.as_str().contains("/*")
