@@ -185,7 +185,7 @@ async fn list_features(config: &UpstreamSettings, upstream: &Upstream) -> Listin
         let server = ServerTraits::of(tools.iter().map(|tool| tool.value()));
         let server = if config.uses_local_database() {
             server.on_this_machine()
-        } else if config.keeps_local_files() {
+        } else if config.keeps_local_files(instructions) {
             ServerTraits::of_local_files(tools.iter().map(|tool| tool.value()))
         } else {
             server

@@ -14,10 +14,13 @@ mod action;
 mod argument;
 mod computation;
 mod critical_arguments;
+mod deletion_words;
 mod destroying_choice;
 mod document;
 mod effects;
+mod expression;
 mod file_output;
+mod git_setting;
 mod graph_query;
 mod graphql_mutation;
 mod hints;
@@ -41,6 +44,7 @@ mod service_name;
 mod sharing;
 mod statement_read;
 mod tool_text;
+mod unpacking;
 mod verb;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,6 +60,8 @@ use action::ToolAction;
 pub use destroying_choice::destroying_choice_match;
 pub use document::{contracts_document, standing_approval_terms};
 use effects::EffectsProposal;
+pub use expression::expression_match;
+pub use git_setting::git_setting_match;
 pub use graph_query::graph_query_match;
 pub use graphql_mutation::graphql_mutation_match;
 pub use hints::ToolHints;
@@ -69,6 +75,7 @@ pub use server_reach::ServerReach;
 pub use server_traits::ServerTraits;
 pub use statement_read::changing_statement_match;
 use tool_text::ToolText;
+pub use unpacking::unpacking_match;
 
 /// What a tool says about itself.
 #[derive(Debug, Clone, Copy, Default)]

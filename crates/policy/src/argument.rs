@@ -1,12 +1,16 @@
 //! Conditions on the arguments of a call, each on the value at one JSON pointer.
 
+mod change;
 mod file_name;
 mod harmless_sql;
 mod host;
 mod number;
 pub(crate) mod path;
 mod path_search;
+mod plain_expression;
 mod program_option;
+mod reading_action;
+mod reading_query;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -89,6 +93,22 @@ pub struct ArgumentPredicate {
     /// Whether the text is one SQL statement that only reads, or each text of the list is.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub reading_sql: Option<bool>,
+    /// Whether the text is one query of a graph, of documents or of logs (Cypher, SPARQL, KQL, Flux,
+    /// XQuery and others) that only reads, or each text of the list is.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub reading_query: Option<bool>,
+    /// Whether the text, which says what is done, asks for something to be read or computed, by its
+    /// first word; or each text of the list does.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub reading_action: Option<bool>,
+    /// Whether the text is one expression that only computes, or each of the list is.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub plain_expression: Option<bool>,
+    /// Whether the value holds, at whatever depth, a GraphQL mutation, the beginning of an SQL
+    /// statement that changes something, a method of HTTP that does, or an action that takes
+    /// something away.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub holds_changes: Option<bool>,
     /// Whether the value holds a text, at whatever depth, that a program would read as an option, since
     /// it begins with `-` or `--` and a letter and does more than choose what is shown; or is a text that
     /// begins with `:`, `.` or `+` or has white space in it.
@@ -152,6 +172,10 @@ impl ArgumentPredicate {
             any_path: Vec::new(),
             harmless_sql: None,
             reading_sql: None,
+            reading_query: None,
+            reading_action: None,
+            plain_expression: None,
+            holds_changes: None,
             holds_options: None,
             only_members: Vec::new(),
             domains: Vec::new(),
@@ -229,7 +253,11 @@ impl ArgumentPredicate {
             })
             && holds(self.domains.is_empty(), &|text| host::matches_any_domain(text, &self.domains))
             && holds(harmless.is_none(), &|text| harmless == Some(harmless_sql::is_harmless(text)))
-            && reading.is_none_or(|reading| is_reading(value) == Some(reading))
+            && is_as(reading, || is_reading(value))
+            && is_as(self.reading_query, || reading_query::is_reading(value))
+            && is_as(self.reading_action, || reading_action::is_reading(value))
+            && is_as(self.plain_expression, || plain_expression::is_plain(value))
+            && is_as(self.holds_changes, || Some(change::holds_changes(value)))
             && self.holds_options.is_none_or(|any| program_option::holds_options(value) == any)
     }
 
@@ -316,13 +344,18 @@ impl ArgumentPredicate {
     }
 }
 
-/// Whether a statement, or each of a list, only reads. Whatever else may hold a statement does not; `None`
-/// for values that hold none.
+/// Whether a test is absent, or what is found is what it wants.
+fn is_as(wanted: Option<bool>, found: impl FnOnce() -> Option<bool>) -> bool {
+    wanted.is_none() || found() == wanted
+}
+
 /// Whether a text is one harmless statement of SQL.
 pub(crate) fn is_harmless_sql(text: &str) -> bool {
     harmless_sql::is_harmless(text)
 }
 
+/// Whether a statement, or each of a list, only reads. Whatever else may hold a statement does not; `None`
+/// for values that hold none.
 fn is_reading(value: &Value) -> Option<bool> {
     let reads = |item: &Value| item.as_str().is_some_and(harmless_sql::is_reading);
     match value {

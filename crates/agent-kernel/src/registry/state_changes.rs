@@ -5,7 +5,7 @@
 //! approves is shown them, and one that is made after the grant ends it.
 
 use serde_json::Value;
-use weaver_policy::critical::saved_files;
+use weaver_policy::critical::{names_path, saved_files};
 use weaver_types::Capability;
 
 /// Words that say by themselves that a session goes elsewhere.
@@ -19,6 +19,14 @@ const MOVES_TO_A_PLACE: [&str; 12] = [
     "activate", "attach", "change", "connect", "focus", "go", "jump", "open", "select", "set",
     "switch", "use",
 ];
+/// Words that say that files are written, whatever the contract says of it.
+const WRITES_FILES: [&str; 14] = [
+    "decompress", "download", "downloads", "export", "exports", "gunzip", "save", "saves",
+    "unarchive", "uncompress", "unpack", "unrar", "untar", "unzip",
+];
+/// Words that say so of files, and something else of texts and values.
+const WRITES_BESIDE_A_PATH: [&str; 6] =
+    ["convert", "extract", "render", "restore", "compress", "transcode"];
 /// What a session can be at.
 const PLACES: [&str; 38] = [
     "account", "branch", "browser", "buffer", "catalog", "cluster", "connection", "context", "cwd",
@@ -57,6 +65,9 @@ impl StateChanges {
         let spec = capability.spec();
         Self {
             always: has_word(&words, &MOVES)
+                || has_word(&words, &WRITES_FILES)
+                || has_word(&words, &WRITES_BESIDE_A_PATH)
+                    && may_take_path(spec.input_schema.as_deref())
                 || is_about_places && has_word(&words, &MOVES_TO_A_PLACE)
                 || makes_current(&spec.description),
             is_about_places,
@@ -76,6 +87,18 @@ impl StateChanges {
         let words: Vec<String> = chosen.flat_map(weaver_text::split::words).collect();
         has_word(&words, &MOVES) || self.is_about_places && has_word(&words, &MOVES_TO_A_PLACE)
     }
+}
+
+/// Whether a call may name a file; one of which nothing is said may.
+fn may_take_path(schema: Option<&Value>) -> bool {
+    const FILES: [&str; 6] = ["archive", "file", "folder", "input", "output", "source"];
+    let members = schema.and_then(|schema| schema.get("properties")?.as_object());
+    members.is_none_or(|members| {
+        members.keys().any(|name| {
+            let words = weaver_text::split::identifier(name);
+            names_path(name) || has_word(&words, &FILES)
+        })
+    })
 }
 
 fn has_word(words: &[String], known: &[&str]) -> bool {
@@ -131,6 +154,11 @@ mod tests {
             "serena.activate_project",
             "mail.open_mailbox",
             "browser.browser_tab_select",
+            "tar.extract_archive",
+            "zip.unzip",
+            "media.convert",
+            "mail.download_attachment",
+            "db.export_table",
         ] {
             assert!(moves(id), "{id}");
         }
@@ -146,6 +174,23 @@ mod tests {
         ] {
             assert!(!moves(id), "{id}");
         }
+    }
+
+    #[test]
+    fn what_converts_or_extracts_values_writes_no_file() {
+        let changes = |id: &str, properties: Value| {
+            let (id, agents) = (CapabilityId::parse(id).unwrap(), AllowedAgents::Any);
+            let schema = json!({ "type": "object", "properties": properties });
+            let draft = CapabilityDraft {
+                input_schema: Some(std::sync::Arc::new(schema)),
+                ..CapabilityDraft::new(id, "x", Effects::READ_LOCAL, agents)
+            };
+            StateChanges::of(&draft.build().unwrap()).are_made_with(&json!({}))
+        };
+        assert!(!changes("time.convert_time", json!({ "time": {}, "target_timezone": {} })));
+        assert!(!changes("text.extract_numbers", json!({ "text": {} })));
+        assert!(changes("media.convert", json!({ "file_path": {}, "format": {} })));
+        assert!(changes("tar.extract_archive", json!({ "archive": {} })));
     }
 
     #[test]

@@ -33,9 +33,9 @@ const SCRIPTS: [&str; 9] = [".js", ".mjs", ".cjs", ".ts", ".py", ".jar", ".sh", 
 
 impl UpstreamSettings {
     /// Whether it is a process that is given a folder or a file, and nothing that leads elsewhere: no
-    /// address, no account and no key of a service. Where its program and its own settings lie says
+    /// address, no account and no key of a service. Its own instructions may say so too. Where its program and its own settings lie says
     /// nothing.
-    pub(crate) fn keeps_local_files(&self) -> bool {
+    pub(crate) fn keeps_local_files(&self, instructions: Option<&str>) -> bool {
         let TransportSettings::Stdio { command, args, env, .. } = &self.transport else {
             return false;
         };
@@ -46,8 +46,41 @@ impl UpstreamSettings {
         let Some(args) = arguments_of_program(command, args) else { return false };
         let given: Vec<(&str, &str)> = variables.chain(named_values(args)).collect();
         !given.iter().any(|(name, value)| leads_elsewhere(name, value))
-            && given.iter().any(|(name, value)| is_kept(name, value))
+            && (given.iter().any(|(name, value)| is_kept(name, value))
+                || instructions.is_some_and(says_kept_here))
     }
+}
+
+/// Words of instructions for a service or an account there.
+const SAYS_SERVICE: [&str; 22] = [
+    "account", "accounts", "api", "cloud", "email", "host", "http", "https", "inbox", "login",
+    "oauth", "online", "password", "remote", "send", "sends", "server", "sync", "syncs", "token",
+    "url", "web",
+];
+
+/// Whether the instructions of a server say that it keeps what it has in a folder of the user
+/// (`State lives under ~/.notes`), and mention no service.
+fn says_kept_here(instructions: &str) -> bool {
+    const KEPT: [&str; 12] = [
+        "data", "database", "everything", "memory", "notes", "state", "store", "stored", "stores",
+        "tasks", "todos", "vault",
+    ];
+    const LIES: [&str; 10] =
+        ["kept", "keeps", "lives", "live", "persisted", "saved", "stored", "stores", "is", "are"];
+    if words(instructions).any(|word| SAYS_SERVICE.contains(&word.as_str())) {
+        return false;
+    }
+    let said: Vec<&str> = instructions.split_whitespace().collect();
+    said.iter().enumerate().any(|(at, place)| {
+        let before = said.get(at.saturating_sub(6)..at).unwrap_or_default();
+        let is_mark = |c: char| matches!(c, '`' | '"' | '\'' | '(' | ')');
+        let place = place.trim_end_matches(['.', ',', ';', ':']).trim_matches(is_mark);
+        let is_place = place.starts_with("~/") && is_kept("", place);
+        let has = |known: &[&str]| {
+            before.iter().any(|word| known.contains(&word.to_ascii_lowercase().as_str()))
+        };
+        is_place && has(&KEPT) && has(&LIES)
+    })
 }
 
 /// The arguments behind the program that is started. `None` where it runs in a container or a shell, which
@@ -160,6 +193,28 @@ mod tests {
         assert!(keeps("npx", &["-y", "tasks"], &[("TASKS_FILE", r"C:\Users\ana\tasks.json")]));
         assert!(keeps("mcp-alchemy", &[], &[("DB_URL", "sqlite:////home/ana/shop.db")]));
         assert!(keeps("python3", &["-m", "notes", "/home/ana/notes"], &[("LEVEL", "error")]));
+    }
+
+    #[test]
+    fn instructions_say_where_things_are_kept() {
+        for text in [
+            "Notes and todos for agents. State lives under ~/.agent-notes. Use it often.",
+            "All data is stored in `~/.todos`.",
+        ] {
+            assert!(says_kept_here(text), "{text}");
+        }
+        for text in [
+            "Sends mail. State lives under ~/.mailer.",
+            "State lives under ~/.x; syncs with the cloud.",
+            "The token is stored in ~/.x/token.",
+            "All data is stored in ~/.config/x/config.json",
+            "State lives under ~/.gmail/oauth.json",
+            "Read ~/.notes before you ask",
+            "State lives elsewhere.",
+            "",
+        ] {
+            assert!(!says_kept_here(text), "{text}");
+        }
     }
 
     #[test]

@@ -318,3 +318,35 @@ fn no_writer_on_this_machine_writes_sensitive_places() {
     }
     assert_eq!(write("/home/ana/work/a.png"), Verdict::Allow);
 }
+
+/// A tool that reads may do whatever it is told, whatever the arguments are called.
+#[test]
+fn no_read_is_told_to_change_something_unasked() {
+    let set = set(Posture::Careful, &SERVERS);
+    for (arguments, wanted) in [
+        (json!({ "timezone": "mutation { deleteRepository(id: 1) { id } }" }), Verdict::Hold),
+        (json!({ "timezone": "UTC", "request": { "query": "mutation{x}" } }), Verdict::Hold),
+        (json!({ "timezone": "1; DROP TABLE x" }), Verdict::Hold),
+        (json!({ "timezone": "UTC", "method": "POST" }), Verdict::Hold),
+        (json!({ "timezone": "UTC", "operation": "bulkDelete" }), Verdict::Hold),
+        (json!({ "timezone": "UTC", "method": "GET" }), Verdict::Allow),
+    ] {
+        assert_eq!(verdict(&set, "time.get_current_time", &arguments), wanted, "{arguments}");
+    }
+}
+
+/// Also a write on this machine passes its arguments to a program. A text for people may begin with a dash.
+#[test]
+fn no_argument_of_a_write_here_is_an_option() {
+    let set = set(Posture::Careful, &SERVERS);
+    let repo = path("app");
+    for (id, arguments, wanted) in [
+        ("git.git_add", json!({ "files": ["--pathspec-from-file=x"] }), Verdict::Hold),
+        ("git.git_commit", json!({ "message": "--file=/etc/passwd" }), Verdict::Hold),
+        ("git.git_commit", json!({ "message": "-m is an option" }), Verdict::Allow),
+    ] {
+        let mut arguments = arguments;
+        arguments["repo_path"] = json!(repo);
+        assert_eq!(verdict(&set, id, &arguments), wanted, "{id} {arguments}");
+    }
+}

@@ -8,7 +8,7 @@ use weaver_policy_analysis::suggest::{PatternLists, rule_text_with_lists};
 use weaver_types::{Impact, JsonPointer, UpstreamName, World};
 
 use super::documents::toml_string;
-use super::held_calls::{HeldCalls, OPTIONS, OPTIONS_REASON};
+use super::held_calls::{CHANGES, CHANGES_REASON, HeldCalls, OPTIONS, OPTIONS_REASON, home};
 use super::review::ReviewRow;
 use super::selection::ServerFolders;
 
@@ -47,9 +47,7 @@ impl ReviewRow {
 
 /// The places that are sensitive on this machine, for a server that was set up for these folders.
 pub(super) fn sensitive_places(folders: &[String]) -> Vec<Pattern> {
-    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let home = variable("HOME").or_else(|| variable("USERPROFILE"));
-    sensitive_paths(home.as_deref(), folders)
+    sensitive_paths(home().as_deref(), folders)
 }
 
 /// A rule under construction, shared by tools with the same conditions.
@@ -154,7 +152,8 @@ pub(super) fn rule_texts(rows: &[ReviewRow], known: &KnownNames) -> RuleTexts {
         lists.iter().filter(|(name, _)| !known.lists.contains_key(*name)).map(cloned).collect();
     let mut out = RuleTexts { lists: lists_text(&new_lists), rules: String::new() };
     let options = (!known.rules.contains(OPTIONS)).then(options_rule).flatten();
-    for rule in general.iter().chain(&options) {
+    let changes = (!known.rules.contains(CHANGES)).then(changes_rule).flatten();
+    for rule in general.iter().chain(&options).chain(&changes) {
         out.rules.push('\n');
         out.rules.push_str(&rule_text_with_lists(rule, &lists));
     }
@@ -196,15 +195,31 @@ fn sensitive_places_rule<'t>(excepted: impl Iterator<Item = &'t str>, places: &[
     rule
 }
 
-/// The rule about options for whatever reads on this machine: many such tools pass their arguments to a
-/// program, which by `--output` writes a file, and by others runs one.
+/// The rule about options for whatever reads, or writes on this machine: many such tools pass their
+/// arguments to a program, which by `--output` writes a file, and by others runs one.
 fn options_rule() -> Option<Rule> {
     let mut rule = Rule::new(OPTIONS, Effect::RequireApproval);
     rule.reason = OPTIONS_REASON.to_owned();
-    rule.matches.impact = [Impact::Read].into();
-    rule.matches.world = [World::Closed].into();
+    let reads = MatchConditions { impact: [Impact::Read].into(), ..MatchConditions::default() };
+    let writes_here = MatchConditions {
+        impact: [Impact::Write].into(),
+        world: [World::Closed].into(),
+        ..MatchConditions::default()
+    };
+    rule.matches.any = vec![reads, writes_here];
     let whole_call = ArgumentPredicate::at(JsonPointer::parse("").ok()?);
     rule.matches.arguments = vec![ArgumentPredicate { holds_options: Some(true), ..whole_call }];
+    Some(rule)
+}
+
+/// The rule about what changes something in a call of whatever reads: a mutation, a statement, a method
+/// of HTTP, an action. A tool that is called a read may do whatever it is told.
+fn changes_rule() -> Option<Rule> {
+    let mut rule = Rule::new(CHANGES, Effect::RequireApproval);
+    rule.reason = CHANGES_REASON.to_owned();
+    rule.matches.impact = [Impact::Read].into();
+    let whole_call = ArgumentPredicate::at(JsonPointer::parse("").ok()?);
+    rule.matches.arguments = vec![ArgumentPredicate { holds_changes: Some(true), ..whole_call }];
     Some(rule)
 }
 

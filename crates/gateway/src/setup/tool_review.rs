@@ -28,9 +28,10 @@ use crate::config::UpstreamSettings;
 use crate::listing::ListingResult;
 
 /// The names of rules that a setup writes about single tools; a number may follow.
-const TOOL_RULES: [&str; 13] = [
+const TOOL_RULES: [&str; 16] = [
     "out-of-bounds", "options", "addresses", "mutations", "deletions", "programs", "saved-files",
-    "statements", "queries", "sensitive-places", "ask-first", "never", "not-bounded",
+    "git-settings", "unpacking", "expressions", "statements", "queries", "sensitive-places",
+    "ask-first", "never", "not-bounded",
 ];
 
 /// The tools of an existing gateway, as it treats them and as they would be set up now.

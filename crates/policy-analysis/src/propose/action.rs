@@ -12,7 +12,7 @@ mod name;
 mod sentence;
 
 use super::tool_text::ToolText;
-use super::{ToolHints, computation, lexicon, reach, receiver_reads, sharing, verb};
+use super::{ToolHints, computation, lexicon, reach, receiver_reads, sharing, unpacking, verb};
 use name::{classify_name, classify_title};
 use sentence::{classify_first_sentence, classify_later_sentences};
 
@@ -93,6 +93,7 @@ pub(super) fn classify(text: &ToolText, hints: ToolHints) -> Classification {
         return program;
     }
     let found = raise_saved_files(raise_reads_for_others(apply_hints(words, hints), text), text);
+    let found = raise_unpacking(found, text);
     raise_destroying_arguments(found, text)
 }
 
@@ -133,6 +134,14 @@ fn takes_in_file(found: Classification, text: &ToolText) -> Classification {
         return found.with_action(ToolAction::Read, "it takes in a file");
     }
     found
+}
+
+/// A tool that unpacks an archive writes files, wherever it puts them.
+fn raise_unpacking(found: Classification, text: &ToolText) -> Classification {
+    if found.action > ToolAction::Read || !unpacking::unpacks(text) {
+        return found;
+    }
+    found.with_action(ToolAction::Write, "it unpacks files")
 }
 
 /// A tool that cannot be called without a file to save something in is no read.

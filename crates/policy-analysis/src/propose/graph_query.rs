@@ -2,31 +2,23 @@
 //! address although the tool is said to read: Cypher's `LOAD CSV FROM`, SPARQL's `SERVICE`, Kusto's
 //! `externaldata`, XQuery's `doc()`.
 
-use weaver_policy::{ArgumentPredicate, MatchConditions, Pattern};
+use weaver_policy::{ArgumentPredicate, MatchConditions};
 use weaver_text::split;
 
 use super::argument::Argument;
 use super::{ToolDescription, tool_text};
 
 /// Words for such languages, and for databases that take them.
-const LANGUAGES: [&str; 24] = [
+const LANGUAGES: [&str; 27] = [
     "cypher", "opencypher", "neo4j", "memgraph", "falkordb", "kuzu", "sparql", "rdf", "kql",
     "kusto", "adx", "sentinel", "xquery", "basex", "marklogic", "existdb", "gremlin", "tinkerpop",
-    "aql", "arangodb", "arango", "flux", "influxdb", "surrealql",
+    "aql", "arangodb", "arango", "flux", "influxdb", "surrealql", "surrealdb", "surql", "xpath",
 ];
 /// Names of arguments for a query.
-const QUERIES: [&str; 12] = [
+const QUERIES: [&str; 18] = [
     "query", "queries", "q", "statement", "statements", "cypher", "sparql", "kql", "xquery",
-    "gremlin", "aql", "flux",
+    "gremlin", "aql", "flux", "gql", "surql", "expression", "xpath", "script", "traversal",
 ];
-/// What a query has in it that changes something, or reads from elsewhere.
-const BEYOND_READS: [&str; 26] = [
-    "*://*", "*load csv*", "*apoc.*", "*externaldata*", "*http_request*", "*doc(*",
-    "*collection(*", "*unparsed-text*", "*service *", "*create *", "*merge *", "*delete *",
-    "*detach *", "* set *", "*remove *", "*drop *", "*insert *", "*replace *", "*update *",
-    "*load *", "*clear *", "*foreach*", "*to(*", "*addv(*", "*adde(*", "*dbms.*",
-];
-
 /// Conditions that match calls whose query may do more than read what the database holds; `None` for a
 /// tool that takes no query in such a language.
 #[must_use]
@@ -39,9 +31,8 @@ pub fn graph_query_match(tool: &ToolDescription<'_>) -> Option<MatchConditions> 
         .into_iter()
         .filter(|argument| is_query(argument, speaks_language))
         .map(|argument| {
-            let patterns = BEYOND_READS.iter().filter_map(|text| Pattern::parse(text).ok());
-            let glob_any_case = patterns.collect();
-            ArgumentPredicate { glob_any_case, ..ArgumentPredicate::at(argument.at) }
+            let at = ArgumentPredicate::at(argument.at);
+            ArgumentPredicate { reading_query: Some(false), ..at }
         })
         .map(|one| MatchConditions { arguments: vec![one], ..MatchConditions::default() })
         .collect();
@@ -80,12 +71,19 @@ mod tests {
             "call apoc.load.json('//evil.example')",
             "MATCH (n) DETACH DELETE n",
             "MATCH (n) SET n.a = 1",
+            "MATCH (n) DETACH\nDELETE\nn",
         ] {
             assert!(holds(query), "{query}");
         }
         for query in ["MATCH (n:Person)-[:KNOWS]->(m) RETURN m.name LIMIT 5", "CALL db.labels()"] {
             assert!(!holds(query), "{query}");
         }
+        let many = json!({"name": "run_cypher_batch", "description": "Executes read queries",
+            "inputSchema": {"properties": {"queries": {"type": "array", "items": {"type": "string"}}}}});
+        let found = graph_query_match(&ToolDescription::from_json(&many)).unwrap();
+        let holds = |query: &str| found.any[0].arguments[0].holds(&json!({ "queries": [query] }));
+        assert!(holds("MATCH (n) DETACH DELETE n"));
+        assert!(!holds("MATCH (n) RETURN n"));
         let books = json!({"name": "search", "description": "Searches books",
             "inputSchema": {"properties": {"query": {"type": "string"}}}});
         assert!(graph_query_match(&ToolDescription::from_json(&books)).is_none());

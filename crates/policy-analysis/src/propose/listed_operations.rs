@@ -2,23 +2,17 @@
 //! one of which deletes, and a switch that deletes what is read.
 
 use super::argument::Argument;
+use super::deletion_words;
 
 /// Names of arguments that say what is done to a thing.
 const OPERATIONS: [&str; 7] = ["action", "op", "operation", "type", "kind", "method", "command"];
-/// Verbs that take something away.
-const DESTROYING: [&str; 8] =
-    ["delete", "remove", "drop", "destroy", "purge", "prune", "wipe", "erase"];
 /// Verbs of switches that take away what is read. `remove_duplicates` and `drop_empty` say what the
 /// answer leaves out.
 const SWITCHES: [&str; 4] = ["delete", "purge", "wipe", "erase"];
 
 /// Whether it takes a list of operations of which one takes something away.
 pub(super) fn lists_destroying(arguments: &[Argument<'_>]) -> bool {
-    let is_destroying = |choice: &String| {
-        weaver_text::split::identifier(choice)
-            .first()
-            .is_some_and(|word| DESTROYING.contains(&word.as_str()))
-    };
+    let is_destroying = |choice: &String| deletion_words::is_destroying(choice);
     arguments.iter().any(|argument| {
         let name = argument.name.to_ascii_lowercase();
         argument.at.as_str().contains("/*")

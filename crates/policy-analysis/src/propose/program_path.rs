@@ -7,15 +7,16 @@ use super::argument::Argument;
 use super::{ToolDescription, tool_text};
 
 /// Words that say it alone, at the end of a name.
-const PROGRAMS: [&str; 15] = [
+const PROGRAMS: [&str; 18] = [
     "interpreter", "preprocessor", "postprocessor", "executable", "binary", "bin", "shell",
-    "pager", "compiler", "exec", "runner", "wrapper", "launcher", "linter", "renderer",
+    "pager", "compiler", "exec", "runner", "wrapper", "launcher", "linter", "renderer", "external",
+    "textconv", "askpass",
 ];
 /// Programs that a name has before `path`, `bin` or `command`.
-const KNOWN_PROGRAMS: [&str; 26] = [
+const KNOWN_PROGRAMS: [&str; 27] = [
     "ffmpeg", "ffprobe", "tesseract", "chrome", "chromium", "firefox", "browser", "python", "node",
     "git", "rg", "ripgrep", "pandoc", "java", "ruby", "perl", "bash", "pdftotext", "imagemagick",
-    "magick", "convert", "latex", "pdflatex", "blender", "libreoffice", "soffice",
+    "magick", "convert", "ssh", "latex", "pdflatex", "blender", "libreoffice", "soffice",
 ];
 /// Words for a program behind its name.
 const PLACES: [&str; 6] = ["path", "bin", "binary", "cmd", "command", "executable"];
@@ -28,18 +29,26 @@ pub fn program_path_match(tool: &ToolDescription<'_>) -> Option<MatchConditions>
         min_length: Some(1),
         ..ArgumentPredicate::at(argument.at)
     };
+    // What git copies from a template are hooks, among others.
+    let is_of_git = split::identifier(tool.name).iter().any(|word| word == "git");
     let any: Vec<MatchConditions> = tool_text::all_arguments(tool.input)
         .into_iter()
         .filter(|argument| !argument.at.as_str().contains("/*"))
         // Of some choices, none is a program that somebody brought along.
         .filter(|argument| argument.may_be_text() && argument.choices().is_empty())
-        .filter(|argument| names_program(argument.name))
+        .filter(|argument| {
+            names_program(argument.name) || is_of_git && names_template(argument.name)
+        })
         .map(|argument| MatchConditions {
             arguments: vec![named(argument)],
             ..MatchConditions::default()
         })
         .collect();
     (!any.is_empty()).then(|| MatchConditions { any, ..MatchConditions::default() })
+}
+
+fn names_template(name: &str) -> bool {
+    split::identifier(name).first().is_some_and(|word| word == "template")
 }
 
 fn names_program(name: &str) -> bool {
@@ -53,7 +62,10 @@ fn names_program(name: &str) -> bool {
         "home" => matches!(word.as_str(), "java" | "python" | "node"),
         _ => false,
     };
+    let is_pack = last == "pack"
+        && before.last().is_some_and(|word| matches!(word.as_str(), "upload" | "receive"));
     is_in(last, &PROGRAMS)
+        || is_pack
         || before.last().is_some_and(runs_within)
         || is_external && matches!(last.as_str(), "diff" | "editor" | "tool" | "command")
         || is_in(last, &PLACES)
@@ -71,7 +83,8 @@ mod tests {
         for name in [
             "tesseract_bin_path", "ffprobe_path", "pdftotext_binary", "interpreter", "rg_path",
             "preprocessor", "external_diff", "chromeExecutable", "executable_path", "pythonPath",
-            "gitCommand", "pdf_engine", "javaHome", "linter", "launcher",
+            "gitCommand", "pdf_engine", "javaHome", "linter", "launcher", "external", "textconv",
+            "ssh_command", "upload_pack",
         ] {
             assert!(names_program(name), "{name}");
         }
@@ -81,6 +94,9 @@ mod tests {
         ] {
             assert!(!names_program(name), "{name}");
         }
+        let init = json!({"name": "git_init", "inputSchema": {"properties": {
+            "path": {"type": "string"}, "template": {"type": "string"}}}});
+        assert!(program_path_match(&ToolDescription::from_json(&init)).is_some());
         let tool = json!({"name": "ocr", "inputSchema": {"properties": {
             "image_path": {"type": "string"}, "tesseract_bin_path": {"type": ["string", "null"]}}}});
         let found = program_path_match(&ToolDescription::from_json(&tool)).unwrap();

@@ -33,6 +33,8 @@ pub(super) fn name_sense(word: &str, next: Option<&String>) -> Option<Sense> {
         ("log" | "sign", Some("in" | "on" | "up" | "out" | "off")) => {
             return Some(Sense::Verb(ToolAction::GrantAccess));
         }
+        // `release_notes` are read.
+        ("release", Some("notes")) => return None,
         ("opt", Some("in" | "out")) => return Some(Sense::Verb(ToolAction::Send)),
         ("top", Some("up")) => return Some(Sense::Verb(ToolAction::Pay)),
         ("set" | "start" | "back", Some("up")) => return Some(Sense::Verb(ToolAction::Write)),

@@ -141,6 +141,15 @@ fn texts(all: &[&ArgumentPredicate], lengths: &BTreeSet<u32>) -> Vec<String> {
     if all.iter().any(|one| one.harmless_sql.is_some() || one.reading_sql.is_some()) {
         out.extend(["select 1", "insert into t values (1)"].map(str::to_owned));
     }
+    if all.iter().any(|one| one.reading_query.is_some()) {
+        out.extend(["match (n) return n", "create (n)"].map(str::to_owned));
+    }
+    if all.iter().any(|one| one.plain_expression.is_some()) {
+        out.extend(["1 + 1", "f('x')"].map(str::to_owned));
+    }
+    if all.iter().any(|one| one.reading_action.is_some() || one.holds_changes.is_some()) {
+        out.extend(["list", "delete", "mutation { x }"].map(str::to_owned));
+    }
     if all.iter().any(|one| one.holds_options.is_some()) {
         out.extend(["main", "--output"].map(str::to_owned));
     }

@@ -20,12 +20,33 @@ pub(super) fn holds_options(value: &Value) -> bool {
                 if members.keys().any(|name| is_option(name)) {
                     return true;
                 }
-                open.extend(members.values());
+                for (name, member) in members {
+                    match member.as_str().filter(|_| is_for_people(name)) {
+                        Some(text) if sets_option(text) => return true,
+                        Some(_) => {}
+                        None => open.push(member),
+                    }
+                }
             }
             _ => {}
         }
     }
     false
+}
+
+/// Whether a member of this name is a text for people, which may begin with a dash.
+fn is_for_people(name: &str) -> bool {
+    const TEXTS: [&str; 14] = [
+        "body", "caption", "comment", "content", "contents", "description", "html", "markdown",
+        "message", "note", "notes", "subject", "summary", "title",
+    ];
+    TEXTS.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// Whether a text for people begins with an option and its value: `--file=/etc/passwd`.
+fn sets_option(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    first.starts_with("--") && first.contains('=') && is_option(first)
 }
 
 /// Whether a text begins like an option: one dash or two and a letter. A number with a sign, as in
@@ -86,6 +107,9 @@ mod tests {
             json!("--textconv"),
             json!("--ext-diff"),
             json!("-O/tmp/x"),
+            json!({ "message": "--file=/etc/passwd" }),
+            json!({ "name": "--server=https://evil.example" }),
+            json!({ "text": "-f/etc/passwd" }),
         ] {
             assert!(holds_options(&value), "{value}");
         }
@@ -98,6 +122,7 @@ mod tests {
             json!(["--oneline", "-5", "--since=2 weeks ago", "--author=Ana"]),
             json!(["--staged", "--name-only"]),
             json!({ "text": "- milk\n- eggs" }),
+            json!({ "message": "-Ana", "content": "--verbose is new" }),
             json!(["---\ntitle: x", "-> x", "--- a/x"]),
             json!(5),
             json!([]),

@@ -8,10 +8,11 @@ use super::reader::DocumentReader;
 use crate::argument::ArgumentPredicate;
 use crate::pattern::Pattern;
 
-const PREDICATE: [&str; 22] = [
+const PREDICATE: [&str; 26] = [
     "at", "present", "equals", "in", "min", "max", "prefix", "suffix", "glob", "glob_any_case",
     "inside", "holds_paths", "paths_inside", "any_path", "harmless_sql", "reading_sql",
-    "holds_options", "only_members", "domains", "min_length", "max_length", "provenance",
+    "reading_query", "reading_action", "plain_expression", "holds_changes", "holds_options",
+    "only_members", "domains", "min_length", "max_length", "provenance",
 ];
 
 /// Reads one predicate or a list of them.
@@ -41,6 +42,10 @@ fn predicate(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Argumen
     out.paths_inside = texts(reader, &section, "paths_inside");
     out.harmless_sql = section.get("harmless_sql").and_then(|n| n.boolean(reader));
     out.reading_sql = section.get("reading_sql").and_then(|n| n.boolean(reader));
+    out.reading_query = section.get("reading_query").and_then(|n| n.boolean(reader));
+    out.reading_action = section.get("reading_action").and_then(|n| n.boolean(reader));
+    out.plain_expression = section.get("plain_expression").and_then(|n| n.boolean(reader));
+    out.holds_changes = section.get("holds_changes").and_then(|n| n.boolean(reader));
     out.holds_options = section.get("holds_options").and_then(|n| n.boolean(reader));
     out.only_members = texts(reader, &section, "only_members");
     out.domains = texts(reader, &section, "domains");

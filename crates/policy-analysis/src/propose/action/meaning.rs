@@ -67,6 +67,16 @@ fn turns_picture(text: &ToolText) -> bool {
     text.takes_path && text.is_about(&["image", "picture", "photo", "page", "pdf", "video"])
 }
 
+/// Whether a tool moves tasks or notes, and nothing says that money is among them.
+fn moves_own_things(text: &ToolText) -> bool {
+    const THINGS: [&str; 6] = ["todo", "task", "note", "memo", "bookmark", "reminder"];
+    const MONEY: [&str; 14] = [
+        "amount", "currency", "account", "iban", "price", "money", "payment", "fund", "balance",
+        "wallet", "bank", "credit", "points", "recipient",
+    ];
+    text.is_named(&THINGS) && !text.is_about(&MONEY) && !text.takes(&MONEY)
+}
+
 /// Refines the meaning of a verb by the nouns and arguments of the tool.
 pub(super) fn refine_action(action: ToolAction, word: &str, text: &ToolText) -> ToolAction {
     match action {
@@ -85,6 +95,10 @@ pub(super) fn refine_action(action: ToolAction, word: &str, text: &ToolText) -> 
             if matches!(word, "restore" | "undo") && text.is_named(&reach::TASKS)
                 || word.starts_with("replace") && edits_own(text) =>
         {
+            ToolAction::Write
+        }
+        // Tasks and notes are transferred to another list.
+        ToolAction::Pay if word.starts_with("transfer") && moves_own_things(text) => {
             ToolAction::Write
         }
         // What somebody has tampered with counts from then on.

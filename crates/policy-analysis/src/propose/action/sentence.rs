@@ -80,7 +80,7 @@ fn introduced_action(
     // `Warning: …` is no verb.
     let is_gerund = before.is_none() && word.ends_with("ing");
     let counts = verb::introduces_verb(before) && !is_gerund && !(is_for_caller && is_imperative());
-    let counts = counts && !is_denied(sentence, position);
+    let counts = counts && !is_denied(sentence, position) && !is_asked(sentence, position);
     let active = counts.then(active).flatten().or_else(|| means(before, word, next));
     active.or_else(|| verb::passive_action(sentence, position))
 }
@@ -93,6 +93,12 @@ fn is_denied(sentence: &[String], position: usize) -> bool {
             matches!(before(count), Some("not" | "never" | "without"))
                 && before(count - 1) != Some("only")
         })
+}
+
+/// Whether a word says what the tool finds out and does not do: `whether each can log in`.
+fn is_asked(sentence: &[String], position: usize) -> bool {
+    let before = |count| verb::word_before(sentence, position, count);
+    before(1) == Some("can") && (2..=5).any(|count| before(count) == Some("whether"))
 }
 
 /// What the word at this place plainly says is done by the tool: a verb in the third person with an
@@ -125,6 +131,9 @@ fn stated_action(sentence: &[String], number: usize, position: usize) -> Option<
         Sense::VagueVerb(_) => return None,
     };
     let is_base = verb::name_sense(word, next).is_some();
+    if is_asked(sentence, position) {
+        return None;
+    }
     let counts = if is_base {
         let promised = matches!(before, Some("will" | "can" | "also" | "automatically"));
         let joined = number == 0 && matches!(before, Some("and" | "or" | "then")) && object;
