@@ -122,14 +122,14 @@ fn what_people_say_of_files_and_of_what_they_know_is_understood() {
 fn a_word_that_no_tool_has_finds_tools_by_the_words_that_it_is_near_to() {
     let tools = [
         ("a", "kiosk", "Shut the kiosk"),
-        ("b", "containers", "All containers"),
+        ("b", "ships", "All ships"),
         ("c", "ledger", "Sum of the ledger"),
     ];
     let lines = tools.map(|(id, name, text)| {
         serde_json::json!({ "id": id, "name": name, "description": text }).to_string()
     });
     let router = Router::new(Catalog::from_jsonl(&lines.join("\n")).unwrap()).unwrap();
-    let hits = router.route("the crate", 1);
+    let hits = router.route("the vessel", 1);
     assert_eq!(hits.first().map(|hit| hit.id.as_str()), Some("b"), "{hits:?}");
 }
 
