@@ -39,8 +39,8 @@ fn value() -> impl Strategy<Value = Value> {
         any::<String>().prop_map(Value::from),
         "[ -~]{0,300}".prop_map(Value::from),
         Just(json!(4_012_888_888_881_881_u64)),
-        // Without vowels: after a word such as `upc` a number is rightly no card.
-        ("[b-df-hj-np-tv-z ]{0,90}", secret, "[a-z ]{0,600}")
+        // Of rare letters: after a word such as `upc` or `ddt` a number is rightly no card.
+        ("[jqvxz ]{0,90}", secret, "[a-z ]{0,600}")
             .prop_map(|(before, secret, after)| json!(format!("{before} {secret} {after}"))),
     ];
     leaf.prop_recursive(5, 120, 12, |inner| {
