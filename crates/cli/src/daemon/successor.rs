@@ -96,7 +96,8 @@ fn replace_descriptor(arguments: &mut [OsString], descriptor: &str) {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 

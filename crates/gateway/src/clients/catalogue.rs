@@ -338,7 +338,7 @@ impl Client {
 
 /// The project folder of a file that a client keeps in one; `None` for a user's file.
 pub(super) fn project_of(file: &Path) -> Option<PathBuf> {
-    let file = crate::canonical_path(&file).ok()?;
+    let file = crate::canonical_path(file).ok()?;
     let places = || Client::all().iter().flat_map(|client| client.locations);
     let folders = ClientFolders::for_current_user();
     let is_users = folders.is_some_and(|folders| {

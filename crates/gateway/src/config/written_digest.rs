@@ -75,7 +75,8 @@ impl Config {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::fs::{self, File};
 

@@ -188,7 +188,8 @@ fn try_lock(path: &Path) -> Result<Option<File>, DaemonError> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -283,5 +283,6 @@ fn file_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-#[cfg(all(test, not(windows)))]
+#[cfg(not(windows))]
+#[cfg(test)]
 mod tests;

@@ -29,7 +29,8 @@ fn folder_text(folder: &Path) -> String {
     folder.to_str().map_or_else(|| format!("{folder:?}"), str::to_owned)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;

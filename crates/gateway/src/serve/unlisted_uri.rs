@@ -74,8 +74,7 @@ impl ListedUris {
             return is_file_of_this_machine(uri)
                 && self.folders.iter().any(|folder| path.starts_with(folder.as_str()));
         }
-        let is_named_so =
-            || scheme.len() > 2 && split::identifier(server).iter().any(|word| *word == scheme);
+        let is_named_so = || scheme.len() > 2 && split::identifier(server).contains(&scheme);
         let is_own = self.schemes.contains(&scheme)
             || OF_SERVERS.contains(&scheme.as_str())
             || is_named_so();

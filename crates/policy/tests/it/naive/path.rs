@@ -132,8 +132,8 @@ fn named_places(value: &Json) -> Vec<String> {
     for (_, file) in all.iter().filter(|(n, t)| !is_path(n, t) && is_file_name(n, t)) {
         for (_, path) in all.iter().filter(|(n, t)| is_path(n, t)) {
             let path = path.trim().trim_end_matches(['/', '\\']);
-            let end = path.rfind(['/', '\\']).unwrap_or(0);
-            for folder in [path, &path[..end]] {
+            let parent = path.rsplit_once(['/', '\\']).map_or("", |(parent, _)| parent);
+            for folder in [path, parent] {
                 let file = file.trim();
                 let place =
                     if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
