@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use weaver_agent_kernel::DriverError;
-use weaver_types::{ContentBlocks, JsonRows, RawContent, RawResult, StructuredContent};
+use weaver_types::{ContentBlocks, JsonRows, RawContent, RawResult, StructuredContent, json_equal};
 
 use result_fields::{add_missing_content, show_unknown_fields_as_text};
 
@@ -282,7 +282,7 @@ fn content_form(result: &Map<String, Value>) -> ContentForm {
 /// True if the block is the serialised structured value.
 fn repeats(block: &Value, structured: &Value) -> bool {
     let value = plain_text(block).and_then(|text| serde_json::from_str::<Value>(text).ok());
-    value.is_some_and(|value| value == *structured)
+    value.is_some_and(|value| json_equal(&value, structured))
 }
 
 /// True if the blocks are the rows again: their list, or one block for each.
@@ -291,13 +291,20 @@ fn texts_repeat_rows<'r>(blocks: &[Value], mut rows: impl Iterator<Item = Cow<'r
         |block| plain_text(block).and_then(|text| serde_json::from_str::<Value>(text).ok());
     match blocks {
         [block] => match parsed(block) {
-            Some(Value::Array(items)) => items.iter().map(Cow::Borrowed).eq(rows),
-            Some(item) => rows.eq([Cow::<Value>::Owned(item)]),
+            Some(Value::Array(items)) => {
+                let is_next =
+                    |item| rows.next().is_some_and(|row: Cow<'_, Value>| json_equal(item, &row));
+                items.iter().all(is_next) && rows.next().is_none()
+            }
+            Some(item) => {
+                rows.next().is_some_and(|row| json_equal(&item, &row)) && rows.next().is_none()
+            }
             None => false,
         },
         blocks => {
             let is_next = |block| {
-                rows.next().is_some_and(|row| parsed(block).is_some_and(|value| value == *row))
+                rows.next()
+                    .is_some_and(|row| parsed(block).is_some_and(|value| json_equal(&value, &row)))
             };
             blocks.iter().all(is_next) && rows.next().is_none()
         }
@@ -312,7 +319,7 @@ fn texts_repeat_items(blocks: &[Value], structured: &Value) -> bool {
         && items.iter().zip(blocks).all(|(item, block)| match (item, plain_text(block)) {
             (Value::String(item), Some(text)) => item == text,
             (item, Some(text)) => {
-                serde_json::from_str::<Value>(text).is_ok_and(|value| value == *item)
+                serde_json::from_str::<Value>(text).is_ok_and(|value| json_equal(&value, item))
             }
             (_, None) => false,
         })

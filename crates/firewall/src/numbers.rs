@@ -14,23 +14,6 @@ pub(crate) fn compare_numbers(a: &Number, b: &Number) -> Ordering {
     }
 }
 
-/// Whether two values are the same, with numbers by value: `0.0` is what a program writes that another
-/// one writes as `0`.
-pub(crate) fn are_equal(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(a), Value::Number(b)) => compare_numbers(a, b) == Ordering::Equal,
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| are_equal(a, b))
-        }
-        (Value::Object(a), Value::Object(b)) => {
-            let has_equal =
-                |(name, value): (&String, &Value)| b.get(name).is_some_and(|b| are_equal(value, b));
-            a.len() == b.len() && a.iter().all(has_equal)
-        }
-        _ => a == b,
-    }
-}
-
 /// The value of a number that is written as an integer.
 pub(crate) fn integer_value(number: &Number) -> Option<i128> {
     number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))

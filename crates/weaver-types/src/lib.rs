@@ -27,6 +27,7 @@ mod event;
 pub mod formats;
 mod frame;
 mod id;
+mod json_equality;
 mod json_pointer;
 mod json_rows;
 mod label;
@@ -67,6 +68,7 @@ pub use id::{
     AgentId, ApprovalRequestId, CallId, CapabilityId, HandleId, IdError, KeyId, LogId, PrincipalId,
     RunId, StandingApprovalId, Tenant, TokenId, UpstreamName, hex, random_text,
 };
+pub use json_equality::json_equal;
 pub use json_pointer::{JsonPointer, JsonPointerError, MAX_POINTER_BYTES};
 pub use json_rows::{JsonRows, NotRowsError};
 pub use label::{Confidentiality, Integrity, Label, MAX_TAINTS, SensitivityTag, Taints};

@@ -134,8 +134,14 @@ fn blocks_without_their_large_structure_are_not_the_result() {
 fn texts_that_are_the_rows_again_are_not_missing() {
     let rows: Vec<Value> = (0..MAX_STRUCTURED_PARTS).map(|id| json!({"id": id})).collect();
     let text = |value: &Value| json!({"type": "text", "text": value.to_string()});
+    // As a program in Python writes floating-point numbers.
+    let as_float = |row: &Value| json!({"type": "text", "text": format!("{{\"id\": {:?}}}", row["id"].as_f64().unwrap())});
     let structured = json!({"rows": rows, "rowCount": rows.len()});
-    for blocks in [vec![text(&json!(rows))], rows.iter().map(text).collect()] {
+    for blocks in [
+        vec![text(&json!(rows))],
+        rows.iter().map(text).collect(),
+        rows.iter().map(as_float).collect(),
+    ] {
         let same = raw(json!({"content": blocks, "structuredContent": structured}));
         assert!(same.notes.is_empty() && same.blocks.is_none(), "{:?}", same.notes);
         let reply = serde_json::value::to_raw_value(&json!({"content": blocks})).unwrap();

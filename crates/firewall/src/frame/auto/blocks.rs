@@ -5,10 +5,9 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use weaver_types::{RawContent, RawResult};
+use weaver_types::{RawContent, RawResult, json_equal};
 
 use crate::content::media_type;
-use crate::numbers::are_equal;
 
 /// The longest `type` or `mimeType` that is not charged, in bytes.
 const MAX_TYPE_BYTES: usize = 100;
@@ -100,7 +99,7 @@ pub(super) fn text_repeats(blocks: &[Value], structured: &Value) -> bool {
     }
     text.len() <= MAX_COMPARED_BYTES
         && serde_json::from_str::<Value>(text).is_ok_and(|value| {
-            let is_it = |one: &Value| are_equal(one, &value);
+            let is_it = |one: &Value| json_equal(one, &value);
             is_it(structured)
                 || structured
                     .as_object()
@@ -128,7 +127,7 @@ pub(super) fn texts_repeat_rows(blocks: &[Value], structured: &Value) -> bool {
     let bytes: usize = texts.iter().map(|text| text.len()).sum();
     let is_json = |text: &str, value: &Value| {
         text == value.as_str().unwrap_or_default()
-            || serde_json::from_str::<Value>(text).is_ok_and(|read| are_equal(&read, value))
+            || serde_json::from_str::<Value>(text).is_ok_and(|read| json_equal(&read, value))
     };
     bytes <= MAX_COMPARED_BYTES
         && match texts.as_slice() {
@@ -136,7 +135,7 @@ pub(super) fn texts_repeat_rows(blocks: &[Value], structured: &Value) -> bool {
             [text]
                 if serde_json::from_str::<Vec<Value>>(text).is_ok_and(|read| {
                     read.len() == rows.len()
-                        && read.iter().zip(rows).all(|(read, row)| are_equal(read, row))
+                        && read.iter().zip(rows).all(|(read, row)| json_equal(read, row))
                 }) =>
             {
                 true
