@@ -10,6 +10,9 @@ use super::reading_action::words;
 /// How deeply values are searched, and JSON in a text below them.
 const MAX_DEPTH: usize = 8;
 const MAX_JSON_BYTES: usize = 1 << 20;
+/// How often a keyword of GraphQL is looked at in one text, since each time the rest may be read. A text
+/// that has it more often counts as one that changes something.
+const MAX_KEYWORDS: usize = 64;
 
 /// Whether a value holds such a change, at whatever depth. Values that are nested too deeply to be
 /// searched count as one.
@@ -88,7 +91,10 @@ fn has_mutation(text: &str) -> bool {
     }
     let is_word = |c: char| c == '_' || c.is_ascii_alphanumeric();
     ["mutation", "subscription"].iter().any(|keyword| {
-        text.match_indices(keyword).any(|(at, _)| {
+        text.match_indices(keyword).enumerate().any(|(number, (at, _))| {
+            if number >= MAX_KEYWORDS {
+                return true;
+            }
             let (before, after) = (text.get(..at), text.get(at.saturating_add(keyword.len())..));
             let (Some(before), Some(after)) = (before, after) else { return false };
             if before.ends_with(is_word) || after.starts_with(is_word) {

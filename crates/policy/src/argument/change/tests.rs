@@ -70,3 +70,11 @@ fn what_is_nested_too_deeply_counts_as_a_change() {
     let deep = (0..20).fold(json!("x"), |inner, _| json!([inner]));
     assert!(holds_changes(&deep));
 }
+
+/// Without the bound each keyword reads the rest of the text, which takes minutes here.
+#[test]
+fn a_text_full_of_keywords_is_read_in_time() {
+    for part in ["mutation(", "mutation#", "subscription@x "] {
+        assert!(holds_changes(&json!(format!("{{ {}", part.repeat(50_000)))), "{part}");
+    }
+}
