@@ -32,13 +32,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::http::header::CACHE_CONTROL;
+use axum::http::{Request, StatusCode};
 use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use axum::{Extension, Json, Router};
+use axum::{Json, Router};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -163,18 +165,18 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener, kept
         let _ = stream.set_nodelay(true);
         // Below TLS, so that its own writes are limited too.
         let stream = WriteTimeoutStream::new(stream, WRITE_TIMEOUT);
-        let router = router.clone().layer(Extension(PeerAddress(peer)));
-        let (router, tls) = (router, gateway.tls.as_ref().map(TlsReloader::acceptor));
+        let connection = HttpConnection { router: router.clone(), peer: PeerAddress(peer), proof };
+        let tls = gateway.tls.as_ref().map(TlsReloader::acceptor);
         let (open, closing) = (gateway.connections.begin(), closing.clone());
         tokio::spawn(async move {
             let served = async {
                 match tls {
-                    None => serve_connection(stream, router, &proof, &closing).await,
+                    None => connection.serve(stream, &closing).await,
                     Some(tls) => {
                         let accepted = tls.accept(stream);
                         let handshake = tokio::time::timeout(HEADER_TIMEOUT, accepted).await;
                         if let Ok(Ok(stream)) = handshake {
-                            serve_connection(stream, router, &proof, &closing).await;
+                            connection.serve(stream, &closing).await;
                         }
                     }
                 }
@@ -183,7 +185,7 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener, kept
                 () = served => {}
                 () = closed.cancelled() => {}
             }
-            proof.give();
+            connection.proof.give();
             drop((permit, open));
         });
     }
@@ -204,27 +206,41 @@ pub(crate) fn max_connections() -> usize {
     MAX_CONNECTIONS
 }
 
-/// Serves the requests of one connection; once the gateway is `closing`, only those that it has. The
-/// next request of its client comes on another connection, to the next gateway.
-async fn serve_connection(
-    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+/// A connection of a client.
+struct HttpConnection {
     router: Router,
-    proof: &ConnectionProof,
-    closing: &CancellationToken,
-) {
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .max_buf_size(MAX_HEADER_BYTES)
-        .keep_alive(true);
-    let service = TowerToHyperService::new(router.layer(Extension(proof.clone())));
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
-    tokio::select! {
-        // Protocol errors at this level affect only this client.
-        _ = connection.as_mut() => return,
-        () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
+    peer: PeerAddress,
+    proof: ConnectionProof,
+}
+
+impl HttpConnection {
+    /// Serves its requests; once the gateway is `closing`, only those that it has. The next request of
+    /// its client comes on another connection, to the next gateway.
+    async fn serve(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+        closing: &CancellationToken,
+    ) {
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(HEADER_TIMEOUT)
+            .max_buf_size(MAX_HEADER_BYTES)
+            .keep_alive(true);
+        let router = TowerToHyperService::new(self.router.clone());
+        // Not a layer, which would build all routes anew: many clients open a connection for each request.
+        let service = service_fn(|mut request: Request<Incoming>| {
+            request.extensions_mut().insert(self.peer);
+            request.extensions_mut().insert(self.proof.clone());
+            router.call(request)
+        });
+        let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+        tokio::select! {
+            // Protocol errors at this level affect only this client.
+            _ = connection.as_mut() => return,
+            () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
+        }
+        let _ = connection.await;
     }
-    let _ = connection.await;
 }
 
 fn router(gateway: Arc<HttpGateway>) -> Router {
