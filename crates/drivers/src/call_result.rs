@@ -87,8 +87,13 @@ fn transport_error(error: &McpError) -> DriverError {
 }
 
 fn rpc_error(method: Method, error: &RpcError) -> DriverError {
-    let said: String = escape(&error.message).chars().take(MAX_QUOTED_CHARS).collect();
-    let text = format!("the server answered with code {}: {said}", error.code);
+    let quoted = |text: &str| escape(text).chars().take(MAX_QUOTED_CHARS).collect::<String>();
+    let mut text =
+        format!("the server answered with code {}: {}", error.code, quoted(&error.message));
+    // Often the only place that names the field at fault, or when to try again.
+    if let Some(data) = error.data.as_ref().filter(|data| !data.is_null()) {
+        text.push_str(&format!(" ({})", quoted(&data.to_string())));
+    }
     match error.code {
         // The legacy era has its own code for a missing resource.
         code::METHOD_NOT_FOUND | code::RESOURCE_NOT_FOUND => DriverError::NotFound(text),
@@ -177,7 +182,9 @@ fn content_blocks(result: &Value) -> Option<ContentBlocks> {
         return None;
     }
     let structured = result.get(STRUCTURED_CONTENT);
-    if structured.is_some_and(|value| !is_small(value)) {
+    // The blocks once more are no larger than the blocks: pictures count as little there.
+    let is_bounded = |value| ContentBlocks::are_listed_in(blocks, value) || is_small(value);
+    if structured.is_some_and(|value| !is_bounded(value)) {
         return None;
     }
     Some(ContentBlocks { blocks: blocks.clone(), structured: structured.cloned() })

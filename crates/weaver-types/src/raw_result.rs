@@ -48,6 +48,20 @@ pub struct ContentBlocks {
     pub structured: Option<Value>,
 }
 
+impl ContentBlocks {
+    /// Whether a structured value is an object with one field that lists these very blocks, as servers
+    /// write it whose tools declare their blocks as output.
+    #[must_use]
+    pub fn are_listed_in(blocks: &[Value], structured: &Value) -> bool {
+        structured.as_object().is_some_and(|fields| {
+            fields.len() == 1
+                && fields.values().all(|field| {
+                    field.as_array().is_some_and(|items| !items.is_empty() && items == blocks)
+                })
+        })
+    }
+}
+
 /// A raw result. Its `Debug` shows sizes only, so that no log line can leak content.
 #[derive(Clone, PartialEq)]
 pub struct RawResult {

@@ -131,6 +131,20 @@ fn blocks_without_their_large_structure_are_not_the_result() {
 }
 
 #[test]
+fn a_large_picture_keeps_its_block_where_the_structured_value_lists_it_again() {
+    let data = "iVBORw0KGgo=".repeat(200_000);
+    let picture = json!({ "type": "image", "data": data, "mimeType": "image/png" });
+    for (structured, is_kept) in [
+        (json!({ "content": [picture] }), true),
+        (json!({ "content": [picture], "more": 1 }), false),
+        (json!({ "content": [picture, picture] }), false),
+    ] {
+        let result = json!({ "content": [picture], "structuredContent": structured });
+        assert_eq!(content_blocks(&result).is_some(), is_kept);
+    }
+}
+
+#[test]
 fn texts_that_are_the_rows_again_are_not_missing() {
     let rows: Vec<Value> = (0..MAX_STRUCTURED_PARTS).map(|id| json!({"id": id})).collect();
     let text = |value: &Value| json!({"type": "text", "text": value.to_string()});
@@ -190,5 +204,10 @@ fn what_may_have_reached_the_tool_is_ambiguous() {
     assert_eq!(
         code(-32601).to_string(),
         "not found: the server answered with code -32601: m\\u{1b}"
+    );
+    let with_data = RpcError::new(-32000, "busy").with_data(json!({ "retry_after": 30 }));
+    assert_eq!(
+        rpc_error(Method::CallTool, &with_data).to_string(),
+        "the server answered with code -32000: busy ({\"retry_after\":30})"
     );
 }

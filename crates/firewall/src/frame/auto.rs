@@ -82,8 +82,11 @@ fn whole_content(
     if bytes > limits.max_text_bytes() || has_text_of_twice_the_budget(&blocks, limits) {
         return None;
     }
-    let is_repeated =
-        |value| blocks::text_repeats(&blocks, value) || blocks::texts_repeat_rows(&blocks, value);
+    let is_repeated = |value| {
+        blocks::text_repeats(&blocks, value)
+            || blocks::texts_repeat_rows(&blocks, value)
+            || ContentBlocks::are_listed_in(&blocks, value)
+    };
     let repeated = structured.is_some_and(is_repeated);
     let mut budget = SharedBudget::from_limits(limits);
     let mut shown = Vec::with_capacity(blocks.len());
@@ -263,6 +266,8 @@ fn fill_excerpts(
         .or_else(|| structured_value::of_result(raw, limits))
         .and_then(|value| {
             let wrapped = shown_text.and_then(|text| masker.wrapped(&value, &blocks, &text));
+            let wrapped =
+                wrapped.or_else(|| masker.wrapped_blocks(&value, &blocks, &frame.content));
             wrapped.or_else(|| structured_value::shortened(&value, limits, masker))
         });
     cut

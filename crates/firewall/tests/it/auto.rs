@@ -654,3 +654,18 @@ fn a_table_with_tabs_stays_one_where_it_is_cut() {
     let frame = within(&RawResult::text(table("; ").replace("a, b", "a")), 1_000);
     assert!(!text_of(&frame).contains('\t'));
 }
+
+/// Some servers repeat all blocks in a field of the structured value: a picture stays one there too.
+#[test]
+fn a_value_that_lists_the_blocks_lists_what_is_shown_of_them() {
+    let picture =
+        json!({ "type": "image", "data": "iVBORw0KGgo".repeat(20_000), "mimeType": "image/png" });
+    let secret = json!({ "type": "text", "text": "password: hunter2-Xk9!" });
+    let long = json!({ "type": "text", "text": "Some words of a long text.\n".repeat(5_000) });
+    for blocks in [vec![picture.clone()], vec![picture.clone(), secret], vec![picture, long]] {
+        let raw = laid_out(json!(blocks), Some(json!({ "content": blocks })));
+        let frame = within(&raw, 2_000);
+        assert_eq!(frame.structured, Some(json!({ "content": frame.content })));
+        assert!(!frame.structured.unwrap().to_string().contains("hunter2"));
+    }
+}

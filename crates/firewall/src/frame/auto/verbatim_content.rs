@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use weaver_text::escape;
+use weaver_types::ContentBlocks;
 
 use super::blocks;
 use crate::content::findings::Findings;
@@ -225,12 +226,13 @@ impl<'a> Masker<'a> {
             && self.redactor.value_spans(&String::from_utf8_lossy(bytes)).is_empty()
     }
 
-    /// Masks the structured value. If it wraps the text of the one block, it wraps what is shown of
-    /// that text.
+    /// Masks the structured value. If it wraps the text of the one block, or all blocks, it wraps what
+    /// is shown of them.
     pub(super) fn structured(&mut self, value: &Value, blocks: &[Value], shown: &[Value]) -> Value {
         let text = shown.first().and_then(|block| block.get("text")?.as_str());
         let wrapped = text.and_then(|text| self.wrapped(value, blocks, text));
         wrapped
+            .or_else(|| self.wrapped_blocks(value, blocks, shown))
             .or_else(|| self.resource_descriptions(value))
             .unwrap_or_else(|| self.value_redactor.value(value, None, 0))
     }
@@ -246,6 +248,19 @@ impl<'a> Masker<'a> {
         let [block] = blocks else { return None };
         let text = block.get("text").and_then(Value::as_str)?;
         let fields = value.as_object().filter(|_| blocks::wraps_text(value, text))?;
+        let name = self.field_name(fields.keys().next()?);
+        Some(Value::Object(Map::from_iter([(name, shown.into())])))
+    }
+
+    /// For a structured value that only lists the blocks: the same field around what is shown of them, so
+    /// that a picture stays one.
+    pub(super) fn wrapped_blocks(
+        &mut self,
+        value: &Value,
+        blocks: &[Value],
+        shown: &[Value],
+    ) -> Option<Value> {
+        let fields = value.as_object().filter(|_| ContentBlocks::are_listed_in(blocks, value))?;
         let name = self.field_name(fields.keys().next()?);
         Some(Value::Object(Map::from_iter([(name, shown.into())])))
     }
