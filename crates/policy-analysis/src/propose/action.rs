@@ -94,7 +94,19 @@ pub(super) fn classify(text: &ToolText, hints: ToolHints) -> Classification {
     }
     let found = raise_saved_files(raise_reads_for_others(apply_hints(words, hints), text), text);
     let found = raise_unpacking(found, text);
-    raise_destroying_arguments(found, text)
+    raise_destroying_arguments(raise_sending_arguments(found, text), text)
+}
+
+/// What is put down for the user alone, and goes out by an argument, is sent.
+fn raise_sending_arguments(found: Classification, text: &ToolText) -> Classification {
+    let is_put_down = found.action == ToolAction::AddToOwnData
+        || found.action == ToolAction::Write && text.is_named(&["draft", "reminder", "note"]);
+    // A reminder has a schedule of its own.
+    let is_timed = text.is_named(&["draft"]) && text.takes(&["schedule", "scheduled"]);
+    match is_put_down && (text.sends_what_is_put_down || is_timed) {
+        true => found.with_action(ToolAction::Send, "an argument sends it or tells somebody of it"),
+        false => found,
+    }
 }
 
 /// A list of operations does what each of them does; a switch of a read may take away what it reads.

@@ -382,6 +382,44 @@ fn a_list_of_tasks_is_local_unless_people_work_together_on_it() {
 }
 
 #[test]
+fn what_is_put_down_and_goes_out_by_an_argument_is_sent() {
+    let sink = |name: &str, properties: Value| {
+        let tool = json!({ "name": name, "description": "Puts it down for later.",
+            "inputSchema": { "type": "object", "properties": properties } });
+        words(&propose(&ToolDescription::from_json(&tool))).1
+    };
+    let text = || json!({ "type": "string" });
+    for (name, more, choices) in [
+        ("create_draft", "send_at", None),
+        ("create_draft", "scheduled_time", None),
+        ("create_draft", "status", Some(["draft", "sent"])),
+        ("create_post_draft", "status", Some(["draft", "publish"])),
+        ("create_reminder", "notify", None),
+        ("add_note", "share_with", None),
+    ] {
+        let mut member = text();
+        if let Some(choices) = choices {
+            member["enum"] = json!(choices);
+        }
+        assert_eq!(
+            sink(name, json!({ "body": text(), more: member })),
+            "external_send",
+            "{name} {more}"
+        );
+    }
+    for (name, more, choices) in [
+        ("create_draft", "status", ["open", "done"]),
+        ("create_draft", "format", ["html", "plain"]),
+        ("create_reminder", "schedule", ["daily", "weekly"]),
+        ("create_reminder", "date", ["today", "tomorrow"]),
+        ("add_note", "category", ["shopping", "work"]),
+    ] {
+        let member = json!({ "type": "string", "enum": choices });
+        assert_eq!(sink(name, json!({ "body": text(), more: member })), "none", "{name} {more}");
+    }
+}
+
+#[test]
 fn an_event_without_guests_and_a_draft_to_nobody_tell_nobody() {
     let sends_to = |name: &str, required: &[&str], optional: &[&str]| {
         let mut input = schema_of(&[required, optional].concat());

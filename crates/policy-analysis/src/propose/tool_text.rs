@@ -42,6 +42,8 @@ pub(super) struct ToolText {
     pub(super) lists_destroying: bool,
     /// Whether a switch takes away what the tool reads.
     pub(super) has_destroying_switch: bool,
+    /// Whether an argument sends or publishes what the tool only seems to put down.
+    pub(super) sends_what_is_put_down: bool,
     /// The arguments that name who gets something.
     pub(super) receivers: Vec<String>,
     /// The service that the first sentence names, if it names one.
@@ -95,6 +97,7 @@ impl ToolText {
             saves_file: file_output::is_always_saved(tool.input),
             lists_destroying: listed_operations::lists_destroying(&all),
             has_destroying_switch: listed_operations::has_destroying_switch(&all),
+            sends_what_is_put_down: listed_operations::sends_what_is_put_down(&all),
             receivers,
             service,
             is_document: tool.is_of_documents(),

@@ -101,6 +101,16 @@ fn is_asked(sentence: &[String], position: usize) -> bool {
     before(1) == Some("can") && (2..=5).any(|count| before(count) == Some("whether"))
 }
 
+/// Whether a word says what a form of the answer leaves out: `format="plain" to also remove signatures`.
+fn shapes_answer(sentence: &[String], position: usize) -> bool {
+    const FORMS: [&str; 5] = ["format", "output", "style", "view", "verbosity"];
+    let leaves_out = sentence.get(position).is_some_and(|word| word == "remove" || word == "strip");
+    let earlier = || sentence.iter().take(position);
+    leaves_out
+        && earlier().any(|word| FORMS.contains(&word.as_str()))
+        && earlier().any(|word| word == "to")
+}
+
 /// What the word at this place plainly says is done by the tool: a verb in the third person with an
 /// object, what it will do, a passive, or a means. An imperative counts in the first sentence, where
 /// it is what the tool is for.
@@ -131,7 +141,7 @@ fn stated_action(sentence: &[String], number: usize, position: usize) -> Option<
         Sense::VagueVerb(_) => return None,
     };
     let is_base = verb::name_sense(word, next).is_some();
-    if is_asked(sentence, position) {
+    if is_asked(sentence, position) || shapes_answer(sentence, position) {
         return None;
     }
     let counts = if is_base {
