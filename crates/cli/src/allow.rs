@@ -192,11 +192,10 @@ fn choose_candidate<'c>(
             ));
         }
         let named = widest.ok_or_else(|| {
-            let widths: Vec<&str> = candidates.iter().map(|one| one.width.as_str()).collect();
             let message =
                 format!("no rule as narrow as `{}` lets this call through", width.as_str());
             Failure::new(Exit::Failed, "allow.width", message)
-                .with_next_step(format!("these do: `--width {}`", widths.join("|")))
+                .with_next_step(format!("these do: `--width {}`", offered_widths(candidates)))
         })?;
         if !args.sign.yes {
             if !questions::has_terminal() {
@@ -208,7 +207,8 @@ fn choose_candidate<'c>(
         return Ok(Some(named));
     }
     if !questions::has_terminal() {
-        output::stderr("next: sign one of them with `--width same|similar|tool --yes`\n");
+        let widths = offered_widths(candidates);
+        output::stderr(&format!("next: sign one of them with `--width {widths} --yes`\n"));
         return Ok(None);
     }
     loop {
@@ -222,6 +222,12 @@ fn choose_candidate<'c>(
             None => output::stderr(&format!("Type a number from 1 to {}.\n", candidates.len())),
         }
     }
+}
+
+/// The widths of these rules, as an argument names them.
+fn offered_widths(candidates: &[CandidateRule]) -> String {
+    let widths: Vec<&str> = candidates.iter().map(|one| one.width.as_str()).collect();
+    widths.join("|")
 }
 
 /// The candidate with this number, counted from 1.

@@ -18,7 +18,7 @@ Three widths: `same` allows the same call (of a message, with other texts and ti
 to the same folder, host or domain; `tool` every call of the tool. Each is shown with what it would
 have made of the calls of the last days. A rule that holds or denies the call gets an exception.
 What leaves the machine or destroys is never allowed by a rule: for it, approvals in advance are
-proposed. What information flow held is proposed nothing.";
+proposed. Of what information flow held, a read may be let through by its host, which is then trusted.";
 
 fn parse_width(text: &str) -> Result<AllowScope, &'static str> {
     AllowScope::parse(text).ok_or("write same, similar or tool")

@@ -1,15 +1,17 @@
 //! What an agent reads of a call that was not made: the verdict, why, and what to do next.
 
 use serde_json::{Value, json};
+use weaver_agent_kernel::Invocation;
 use weaver_types::{
-    ApprovalAuthority, ApprovalRequestId, CheckKind, CheckResult, Decision, ReasonCode, Remedy,
-    Verdict,
+    ApprovalAuthority, ApprovalRequestId, CheckKind, CheckResult, Decision, Impact, ReasonCode,
+    Remedy, Verdict,
 };
 
 use super::call::CallOutcome;
+use super::client::Client;
 
 /// The body of a refusal.
-pub(super) fn refusal_body(outcome: &CallOutcome) -> Value {
+pub(super) fn refusal_body(client: &Client, outcome: &CallOutcome) -> Value {
     let (invocation, decision) = (&outcome.invocation, &outcome.invocation.decision);
     let (reason, message) = match &invocation.request {
         Some(request) => {
@@ -18,7 +20,14 @@ pub(super) fn refusal_body(outcome: &CallOutcome) -> Value {
             } else {
                 ReasonCode::ApprovalRequired
             };
-            (reason, held_message(decision, request, reason))
+            let mut message = held_message(decision, request, reason);
+            if is_steered_read(client, invocation) {
+                message.push_str(&format!(
+                    " If reads like it should go through from now on, the user can say so with `weaver allow {}`.",
+                    invocation.call
+                ));
+            }
+            (reason, message)
         }
         None => (decision.primary_reason(), refusal_message(decision)),
     };
@@ -75,6 +84,19 @@ fn held_message(decision: &Decision, request: &ApprovalRequestId, reason: Reason
         decision.primary_reason(),
         decision.detail()
     )
+}
+
+/// Whether the call only reads, and nothing holds it but that untrusted data may have chosen where. An
+/// agent that looks something up makes many such calls.
+fn is_steered_read(client: &Client, invocation: &Invocation) -> bool {
+    let is_influence = |result: &CheckResult| {
+        result.check == CheckKind::Flow && result.reason == ReasonCode::UntrustedInfluence
+    };
+    let tool = invocation.result.as_ref().map(|result| &result.tool_id);
+    let spec = tool.and_then(|tool| client.gateway.registry.get(tool));
+    let effective = spec.and_then(|spec| spec.effective(&client.gateway.kernel.policy()).ok());
+    invocation.decision.obstacles().all(is_influence)
+        && effective.is_some_and(|spec| spec.spec().effects.impact == Impact::Read)
 }
 
 /// Who must release a call, such as `2 people, with the role cfo among them, must release it`.

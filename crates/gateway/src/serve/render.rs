@@ -144,7 +144,7 @@ fn invocation_reply(client: &Client, outcome: &CallOutcome) -> Reply {
     let invocation = &outcome.invocation;
     let decision = &invocation.decision;
     if !decision.is_allowed() {
-        return Reply::error(refusal_body(outcome));
+        return Reply::error(refusal_body(client, outcome));
     }
     let mut reply = match &invocation.result {
         Some(ToolResult { data: Some(frame), .. }) if frame.mode == ResponseMode::Auto => {
@@ -305,7 +305,10 @@ fn advice_after_failure(reason: ReasonCode, error: Option<ToolErrorCode>) -> &'s
         ReasonCode::ExecutionFailed if error == Some(ToolErrorCode::RateLimited) => {
             "Its server limits how often it is called. Wait a while, then make the same call again."
         }
-        _ => "It was tried and failed. Change the arguments or choose another way.",
+        _ => {
+            "It was tried and failed. If the message names a cause, mend that; otherwise change the arguments or \
+              choose another way."
+        }
     }
 }
 

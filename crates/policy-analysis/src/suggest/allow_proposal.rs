@@ -168,7 +168,7 @@ fn trusted_destination(
 ) -> Option<TrustedDestination> {
     let capability = replay::capability_under(set, call).ok()?;
     let reads = capability.spec().effects.impact == Impact::Read
-        && capability.sink() == SinkKind::ExternalSend;
+        && matches!(capability.sink(), SinkKind::ExternalSend | SinkKind::None);
     let influence_alone = stopping_results.iter().all(|result| {
         let influence =
             result.check == CheckKind::Flow && result.reason == ReasonCode::UntrustedInfluence;

@@ -741,6 +741,9 @@ fn a_tainted_read_is_allowed_by_its_host_and_by_no_rule() {
     let found = of("web.fetch", fetch("https://docs.example/a"), "untrusted_influence").unwrap();
     assert_eq!(found.destination.map(|host| host.to_string()), Some("docs.example".to_owned()));
     assert!(found.rules.is_empty() && !found.needs_standing_approval);
+    // Its contract says that it reads here; the address in place of a path goes out all the same.
+    let found = of("files.read", fetch("https://docs.example/a"), "untrusted_influence").unwrap();
+    assert_eq!(found.destination.map(|host| host.to_string()), Some("docs.example".to_owned()));
     for (capability, arguments, reason) in [
         ("web.fetch", fetch("docs.example/a"), "untrusted_influence"),
         ("web.fetch", fetch("https://a@docs.example/"), "untrusted_influence"),
@@ -751,7 +754,7 @@ fn a_tainted_read_is_allowed_by_its_host_and_by_no_rule() {
         ),
         ("web.fetch", fetch("https://docs.example/a"), "clearance_exceeded"),
         ("mail.send", json!({ "to": "https://docs.example/" }), "untrusted_influence"),
-        ("files.read", fetch("https://docs.example/a"), "untrusted_influence"),
+        ("files.write", fetch("https://docs.example/a"), "untrusted_influence"),
     ] {
         assert_eq!(of(capability, arguments, reason), Err(NotAllowable::Tainted), "{capability}");
     }
