@@ -262,7 +262,8 @@ fn lists_text(lists: &PatternLists) -> String {
 fn out_of_bounds_reason(write: &LocalWrite, folders: &[String]) -> String {
     let folders = match folders {
         [folder] => format!("`{folder}`"),
-        [first, others @ ..] => format!("`{first}` or another of {} folders", others.len() + 1),
+        [first, second] => format!("`{first}` or `{second}`"),
+        [first, others @ ..] => format!("`{first}` or one of {} other folders", others.len()),
         [] => String::new(),
     };
     let path = format!("a path does not begin with {folders}, which the server was set up for");
