@@ -36,7 +36,7 @@ use weaver_types::{JsonPointer, SinkKind};
 
 pub(crate) use argument_role::is_field_name;
 pub use argument_role::{ArgumentRole, argument_role};
-pub use saved_file::saved_files;
+pub use saved_file::{possible_saved_files, saved_files};
 pub(crate) use schema_membership::{PathStep, SchemaMembership, schema_allows, schema_membership};
 pub(crate) use tool_words::{ToolWords, grants_access, lasts};
 

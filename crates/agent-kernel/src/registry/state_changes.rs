@@ -5,7 +5,7 @@
 //! approves is shown them, and one that is made after the grant ends it.
 
 use serde_json::Value;
-use weaver_policy::critical::{names_path, saved_files};
+use weaver_policy::critical::{names_path, possible_saved_files, saved_files};
 use weaver_types::Capability;
 
 /// Words that say by themselves that a session goes elsewhere.
@@ -54,6 +54,8 @@ pub(super) struct StateChanges {
     is_about_places: bool,
     /// The arguments that name a file into which the result is saved.
     saved_files: Vec<String>,
+    /// Those that may name one: what is given for them decides.
+    possible_saved_files: Vec<String>,
 }
 
 impl StateChanges {
@@ -72,13 +74,22 @@ impl StateChanges {
                 || makes_current(&spec.description),
             is_about_places,
             saved_files: saved_files(spec.input_schema.as_deref()).map(str::to_owned).collect(),
+            possible_saved_files: possible_saved_files(spec.input_schema.as_deref())
+                .map(str::to_owned)
+                .collect(),
         }
     }
 
     /// Whether a call with these arguments changes something.
     pub(super) fn are_made_with(&self, arguments: &Value) -> bool {
         let is_given = |name: &String| arguments.get(name).is_some_and(|value| !value.is_null());
-        self.always || self.saved_files.iter().any(is_given) || self.are_chosen(arguments)
+        let names_file = |name: &String| {
+            arguments.get(name).and_then(Value::as_str).is_some_and(looks_like_file)
+        };
+        self.always
+            || self.saved_files.iter().any(is_given)
+            || self.possible_saved_files.iter().any(names_file)
+            || self.are_chosen(arguments)
     }
 
     /// Whether an argument chooses an action that changes something.
@@ -99,6 +110,18 @@ fn may_take_path(schema: Option<&Value>) -> bool {
             names_path(name) || has_word(&words, &FILES)
         })
     })
+}
+
+/// Whether a text could be the path of a file: it has folders, or an ending.
+fn looks_like_file(text: &str) -> bool {
+    let has_ending = || {
+        text.rsplit_once('.').is_some_and(|(stem, ending)| {
+            !stem.is_empty()
+                && (1..=8).contains(&ending.len())
+                && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
+    };
+    text.contains(['/', '\\']) || has_ending()
 }
 
 fn has_word(words: &[String], known: &[&str]) -> bool {
@@ -191,6 +214,27 @@ mod tests {
         assert!(!changes("text.extract_numbers", json!({ "text": {} })));
         assert!(changes("media.convert", json!({ "file_path": {}, "format": {} })));
         assert!(changes("tar.extract_archive", json!({ "archive": {} })));
+    }
+
+    #[test]
+    fn a_place_for_the_result_is_one_by_what_is_given_for_it() {
+        let schema = json!({ "properties": { "destination": {}, "id": {} } });
+        let (id, agents) = (CapabilityId::parse("ci.get_artifact").unwrap(), AllowedAgents::Any);
+        let draft = CapabilityDraft {
+            input_schema: Some(std::sync::Arc::new(schema)),
+            ..CapabilityDraft::new(id, "x", Effects::READ_OPEN, agents)
+        };
+        let found = StateChanges::of(&draft.build().unwrap());
+        for (destination, is_file) in [
+            ("report.csv", true),
+            ("out/report", true),
+            ("Berlin", false),
+            ("St. Gallen", false),
+            ("", false),
+        ] {
+            let changes = found.are_made_with(&json!({ "destination": destination }));
+            assert_eq!(changes, is_file, "{destination}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Bounds the files into which a tool that reads saves its result.
 
-use weaver_policy::critical::saved_files;
+use weaver_policy::critical::{possible_saved_files, saved_files};
 use weaver_policy::{ArgumentPredicate, MatchConditions, Pattern};
 use weaver_text::split;
 use weaver_types::JsonPointer;
@@ -60,19 +60,25 @@ pub fn saved_file_match(tool: &ToolDescription<'_>, folders: &[String]) -> Optio
         .into_iter()
         .chain::<Vec<Pattern>>(patterns(PROGRAM_FILES))
         .collect();
+    let at = |name: &str| {
+        JsonPointer::parse(&format!("/{}", JsonPointer::escape_step(name)))
+            .ok()
+            .map(ArgumentPredicate::at)
+    };
+    let arguments = |one| MatchConditions { arguments: vec![one], ..MatchConditions::default() };
+    let in_sensitive_place =
+        |name: &str| Some(arguments(ArgumentPredicate { any_path: any_path.clone(), ..at(name)? }));
     let conditions = |name: &str| {
-        let at = || JsonPointer::parse(&format!("/{name}")).ok().map(ArgumentPredicate::at);
-        let sensitive = ArgumentPredicate { any_path: any_path.clone(), ..at()? };
-        let data = ArgumentPredicate { glob_any_case: patterns(DATA_FILES), ..at()? };
-        let named = ArgumentPredicate { min_length: Some(1), ..at()? };
-        let arguments =
-            |one| MatchConditions { arguments: vec![one], ..MatchConditions::default() };
+        let sensitive = in_sensitive_place(name)?;
+        let data = ArgumentPredicate { glob_any_case: patterns(DATA_FILES), ..at(name)? };
+        let named = ArgumentPredicate { min_length: Some(1), ..at(name)? };
         let others = MatchConditions { not: Some(Box::new(arguments(data))), ..arguments(named) };
         let is_folder = split::identifier(name).iter().any(|word| FOLDERS.contains(&word.as_str()));
-        Some([Some(arguments(sensitive)), (!is_folder).then_some(others)].into_iter().flatten())
+        Some([Some(sensitive), (!is_folder).then_some(others)].into_iter().flatten())
     };
-    let any: Vec<MatchConditions> =
-        saved_files(tool.input).filter_map(conditions).flatten().collect();
+    let saved = saved_files(tool.input).filter_map(conditions).flatten();
+    let possible = possible_saved_files(tool.input).filter_map(in_sensitive_place);
+    let any: Vec<MatchConditions> = saved.chain(possible).collect();
     (!any.is_empty()).then(|| MatchConditions { any, ..MatchConditions::default() })
 }
 
@@ -121,5 +127,18 @@ mod tests {
         let folder = json!({"name": "shots", "inputSchema": {"properties": {"output_dir": {"type": "string"}}}});
         let found = saved_file_match(&ToolDescription::from_json(&folder), &[]).unwrap();
         assert_eq!(found.any.len(), 1);
+        let artifact = json!({"name": "get_artifact", "inputSchema": {"properties": {"destination": {"type": "string"}}}});
+        let found = saved_file_match(&ToolDescription::from_json(&artifact), &[]).unwrap();
+        let [place] = &found.any[..] else { panic!("{found:?}") };
+        for (destination, is_held) in [
+            ("/root/.ssh/authorized_keys", true),
+            (".git/hooks/pre-commit", true),
+            ("../../home/ana/.bashrc", true),
+            ("builds/app", false),
+            ("Berlin", false),
+        ] {
+            let arguments = json!({ "destination": destination });
+            assert_eq!(place.arguments[0].holds(&arguments), is_held, "{destination}");
+        }
     }
 }

@@ -41,6 +41,32 @@ pub fn saved_files(schema: Option<&Value>) -> impl Iterator<Item = &str> {
     members.filter(|(name, member)| is_saved_file(name, member)).map(|(name, _)| name.as_str())
 }
 
+/// The arguments of such a schema whose names may be those of a place for the result, and of something
+/// else as well: `destination` is also a city. What a call gives for them decides.
+pub fn possible_saved_files(schema: Option<&Value>) -> impl Iterator<Item = &str> {
+    let members = schema.and_then(|schema| schema.get("properties")?.as_object());
+    let members = members.into_iter().flat_map(Map::iter);
+    let possible = |(name, member): &(&String, &Value)| {
+        may_name_saved_file(name) && !is_saved_file(name, member)
+    };
+    members.filter(possible).map(|(name, _)| name.as_str())
+}
+
+fn may_name_saved_file(name: &str) -> bool {
+    /// Names that say where something goes.
+    const PLACES: [&str; 7] = ["destination", "dest", "dst", "into", "to", "location", "target"];
+    /// What goes to the place behind it: `dump_to`.
+    const PUTS: [&str; 7] = ["copy", "download", "dump", "export", "put", "save", "write"];
+    let words = split::identifier(name);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        [place] => PLACES.contains(&place),
+        ["to" | "into" | "dst" | "dest" | "local" | "target", last] => FILE_WORDS.contains(&last),
+        [put, "to" | "into"] => PUTS.contains(&put),
+        _ => false,
+    }
+}
+
 fn is_saved_file(name: &str, schema: &Value) -> bool {
     let is_text = schema.get("type").is_none_or(|kind| kind != "boolean" && kind != "integer");
     let words = split::identifier(name);
@@ -120,5 +146,22 @@ mod tests {
             assert!(!saves(name, description), "{name}");
         }
         assert!(!is_saved_file("save_file", &json!({ "type": "boolean" })));
+    }
+
+    #[test]
+    fn a_name_of_a_place_may_be_one_for_the_result() {
+        let names = [
+            "destination", "dst", "to_file", "local_path", "dump_to", "into", "target_dir",
+            "writeTo",
+        ];
+        let others = ["path", "file", "from", "city", "target_language", "to_currency", "reply_to"];
+        let all = names.iter().chain(&others).map(|name| ((*name).to_owned(), json!({})));
+        let schema = json!({ "properties": all.collect::<Map<String, Value>>() });
+        let mut found: Vec<&str> =
+            possible_saved_files(Some(&schema)).chain(saved_files(Some(&schema))).collect();
+        found.sort_unstable();
+        let mut expected = names;
+        expected.sort_unstable();
+        assert_eq!(found, expected);
     }
 }
