@@ -30,8 +30,11 @@ pub(super) fn ask(args: &SignWith, shown: &str, question: &str) -> Result<(), Fa
     } else {
         output::text(&format!("{shown}\n"))?;
     }
-    terminal.write(&format!("{question} Type yes: ")).map_err(no_terminal)?;
-    let answer = terminal.read_answer().map_err(no_terminal)?;
+    let mut answer = terminal.ask(&format!("{question} Type yes: ")).map_err(no_terminal)?;
+    // Who types `y` means to go on, and would type the passphrase next, into the shell.
+    if answer.trim().eq_ignore_ascii_case("y") {
+        answer = terminal.ask("In full, yes: ").map_err(no_terminal)?;
+    }
     if answer.trim() == "yes" {
         return Ok(());
     }
@@ -64,7 +67,8 @@ impl Terminal {
         self.output.flush()
     }
 
-    fn read_answer(&mut self) -> io::Result<String> {
+    fn ask(&mut self, question: &str) -> io::Result<String> {
+        self.write(question)?;
         let mut answer = String::new();
         BufReader::new((&mut self.input).take(MAX_ANSWER_BYTES)).read_line(&mut answer)?;
         Ok(answer)

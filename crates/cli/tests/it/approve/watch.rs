@@ -118,7 +118,7 @@ fn only_a_yes_on_the_terminal_is_a_yes() {
     let desk = Desk::new();
     let request = desk.push();
     let command = grant_command(&desk, &request);
-    for answer in ["no\n", "y\n", "\n", "yes please\n"] {
+    for answer in ["no\n", "y\nno\n", "y\ny\n", "\n", "yes please\n"] {
         let out = on_a_terminal(&command, answer);
         assert!(out.contains("exit 10") && out.contains("approve.declined"), "{answer:?}: {out}");
     }
@@ -126,8 +126,11 @@ fn only_a_yes_on_the_terminal_is_a_yes() {
     let elsewhere = command.replace("; echo", " >/dev/null; echo");
     let out = on_a_terminal(&elsewhere, "no\n");
     assert!(out.contains("digest: sha256:"), "whoever is asked sees it: {out}");
-    let out = on_a_terminal(&command, "yes\n");
-    assert!(out.contains("exit 0") && out.contains("digest: sha256:"), "{out}");
+    let out = on_a_terminal(&command, "y\nyes\n");
+    assert!(
+        out.contains("In full") && out.contains("exit 0") && out.contains("digest: sha256:"),
+        "{out}"
+    );
     assert_eq!(desk.inbox().len(), 1);
 }
 
