@@ -7,12 +7,10 @@ use weaver_text::escape;
 
 use super::args::Diff;
 use super::live_tools::{KERNEL, LiveTools};
+use super::text_changes::{self, TextLimits};
 use super::tool_contract_status::ToolContractStatus;
-use super::{ledger, output, text_changes};
+use super::{ledger, output};
 use crate::{Exit, Failure};
-
-/// How much of a description is shown, in characters.
-const MAX_DESCRIPTION: usize = 600;
 
 pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
     let (surface, tools) = surface_and_tools(args)?;
@@ -49,7 +47,11 @@ pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
         }))?;
         return Ok(exit);
     }
-    let mut out: String = all.iter().map(tool_diff_text).collect();
+    let limits = if tools.is_empty() { TextLimits::OVERVIEW } else { TextLimits::WHOLE };
+    let mut out: String = all.iter().map(|one| tool_diff_text(one, limits)).collect();
+    if out.contains('…') && tools.is_empty() {
+        out.push_str("  `weaver contracts diff TOOL` shows all of one tool's texts\n");
+    }
     if all.is_empty() {
         out.push_str("nothing changed\n");
     }
@@ -130,7 +132,7 @@ fn suspicious_text(one: &ToolContractStatus<'_>) -> String {
 }
 
 /// The changes of one tool, one a line.
-fn tool_diff_text(one: &ToolContractStatus<'_>) -> String {
+fn tool_diff_text(one: &ToolContractStatus<'_>, limits: TextLimits) -> String {
     let id = output::bold(&escape::line(one.tool.id().as_str()));
     let drift = one.drift();
     let class = drift.as_ref().and_then(weaver_policy::Drift::class).map(DriftClass::as_str);
@@ -142,7 +144,7 @@ fn tool_diff_text(one: &ToolContractStatus<'_>) -> String {
         None if one.is_mismatch() => {
             out.push_str(&format!(
                 "  how is not known: the approved version is not in the ledger; what the server says now:\n    {}\n",
-                escape::shorten(&escape::line(&one.tool.spec().description), MAX_DESCRIPTION),
+                limits.shown(&one.tool.spec().description),
             ));
             out.push_str(&passages_text(one));
             out.push_str(&approval_text(one));
@@ -154,7 +156,7 @@ fn tool_diff_text(one: &ToolContractStatus<'_>) -> String {
                 out.push_str(&format!("  {}: {place}: {}\n", change.class.as_str(), change.what));
             }
             if let Some(before) = one.approved_version() {
-                out.push_str(&text_changes::text(before, one.tool));
+                out.push_str(&text_changes::text(before, one.tool, limits));
             }
             if one.is_mismatch() {
                 out.push_str(&passages_text(one));

@@ -7,42 +7,56 @@ use serde_json::Value;
 use weaver_text::escape;
 use weaver_types::Capability;
 
-/// The most differences that are shown.
-const MAX_SHOWN: usize = 12;
-/// How much of a text is shown, in characters.
-const MAX_CHARS: usize = 400;
+/// How much of the changes of a tool is shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TextLimits {
+    /// The most differences.
+    pub(super) differences: usize,
+    /// Of each text, in characters.
+    pub(super) chars: usize,
+}
+
+impl TextLimits {
+    /// For a list of many tools.
+    pub(super) const OVERVIEW: Self = Self { differences: 12, chars: 400 };
+    /// For a tool that somebody asks about: whoever approves it has to see all.
+    pub(super) const WHOLE: Self = Self { differences: usize::MAX, chars: usize::MAX };
+
+    /// A text of a server on one line, cut where it is longer.
+    pub(super) fn shown(self, text: &str) -> String {
+        escape::shorten(&escape::line(text), self.chars).into_owned()
+    }
+}
+
 /// How much is shown before the first and after the last character that differ.
 const CONTEXT_CHARS: usize = 60;
 
 /// The differences, old before new, one a line.
-pub(super) fn text(before: &Capability, after: &Capability) -> String {
+pub(super) fn text(before: &Capability, after: &Capability, limits: TextLimits) -> String {
     let (before, after) = (leaves(before), leaves(after));
     let places = before.keys().chain(after.keys());
     let mut places: Vec<&String> = places.filter(|at| before.get(*at) != after.get(*at)).collect();
     places.sort_unstable();
     places.dedup();
     let mut out = String::new();
-    for place in places.iter().take(MAX_SHOWN) {
+    for place in places.iter().take(limits.differences) {
         let shown = escape::line(place);
         let (old, new) = match (before.get(*place), after.get(*place)) {
             (Some(old), Some(new)) => around_difference(old, new),
             (old, new) => (old.cloned().unwrap_or_default(), new.cloned().unwrap_or_default()),
         };
         if before.contains_key(*place) {
-            out.push_str(&format!("    - {shown}: {}\n", quoted(&old)));
+            out.push_str(&format!("    - {shown}: {}\n", limits.shown(&old)));
         }
         if after.contains_key(*place) {
-            out.push_str(&format!("    + {shown}: {}\n", quoted(&new)));
+            out.push_str(&format!("    + {shown}: {}\n", limits.shown(&new)));
         }
     }
-    if places.len() > MAX_SHOWN {
-        out.push_str(&format!("    … and {} more\n", places.len() - MAX_SHOWN));
+    let more = places.len().saturating_sub(limits.differences);
+    if more > 0 {
+        out.push_str(&format!("    … and {more} more\n"));
     }
     out
-}
-
-fn quoted(text: &str) -> String {
-    escape::shorten(&escape::line(text), MAX_CHARS).into_owned()
 }
 
 /// The parts of two texts around what differs.
@@ -118,25 +132,30 @@ mod tests {
             json!({ "state": { "type": "string" }, "limit": { "type": "integer" } }),
         );
         assert_eq!(
-            text(&before, &after),
+            text(&before, &after, TextLimits::OVERVIEW),
             "    - description: Lists tickets.\n    + description: Lists open \
              tickets.\\u{1b}[2J\n    + inputSchema.properties.limit.type: integer\n"
         );
-        assert_eq!(text(&after, &after), "");
+        assert_eq!(text(&after, &after, TextLimits::OVERVIEW), "");
     }
 
     #[test]
     fn of_long_texts_the_part_that_differs_is_shown() {
         let long = |word: &str| format!("{}{word}{}", "a ".repeat(500), " b".repeat(500));
-        let shown = text(&tool(&long("one"), json!({})), &tool(&long("two"), json!({})));
+        let overview =
+            |before: &Capability, after: &Capability| text(before, after, TextLimits::OVERVIEW);
+        let shown = overview(&tool(&long("one"), json!({})), &tool(&long("two"), json!({})));
         assert!(shown.contains("a one b") && shown.contains("a two b"), "{shown}");
         assert!(shown.chars().count() < 400 && shown.contains("description: …"), "{shown}");
         let schema: serde_json::Map<String, Value> =
             (0..40).map(|n| (format!("p{n}"), json!({ "type": "string" }))).collect();
-        let shown = text(&tool("", json!({})), &tool("", Value::Object(schema)));
+        let (before, after) = (tool("", json!({})), tool(&long("new"), Value::Object(schema)));
+        let shown = overview(&before, &after);
         assert!(
-            shown.ends_with("    … and 28 more\n") || shown.ends_with("    … and 29 more\n"),
+            shown.ends_with("    … and 29 more\n") || shown.ends_with("    … and 30 more\n"),
             "{shown}"
         );
+        let whole = text(&before, &after, TextLimits::WHOLE);
+        assert!(whole.contains(&long("new")) && whole.contains("properties.p39"), "{whole}");
     }
 }
