@@ -31,9 +31,9 @@ fn connected(buffer: usize) -> DuplexStream {
     let (client, server) = duplex(buffer);
     let server = WriteTimeoutStream::new(server, WRITE_TIMEOUT);
     let (proof, _) = Arc::new(UnprovenConnections::default()).begin();
-    tokio::spawn(async move {
-        serve_connection(server, router, &proof, &CancellationToken::new()).await;
-    });
+    let peer = PeerAddress(SocketAddr::from(([127, 0, 0, 1], 1)));
+    let connection = HttpConnection { router, peer, proof };
+    tokio::spawn(async move { connection.serve(server, &CancellationToken::new()).await });
     client
 }
 
