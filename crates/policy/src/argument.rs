@@ -2,7 +2,7 @@
 
 mod change;
 mod file_name;
-mod harmless_sql;
+pub(crate) mod harmless_sql;
 mod host;
 mod number;
 pub(crate) mod path;
@@ -12,6 +12,8 @@ mod program_option;
 mod reading_action;
 mod reading_query;
 
+pub use change::{DELETION_VERBS, DELETION_WORDS};
+pub use program_option::TEXTS_FOR_PEOPLE;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Number, Value};
@@ -38,7 +40,7 @@ const MAX_TEXT_BYTES: usize = 4_096;
 /// assert!(!small.holds(&json!({ "amount": "100" })));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct ArgumentPredicate {
     /// Where the value is.
@@ -155,34 +157,7 @@ impl ArgumentPredicate {
     /// is.
     #[must_use]
     pub fn at(at: JsonPointer) -> Self {
-        Self {
-            at,
-            present: None,
-            equals: None,
-            one_of: Vec::new(),
-            min: None,
-            max: None,
-            prefix: Vec::new(),
-            suffix: Vec::new(),
-            glob: Vec::new(),
-            glob_any_case: Vec::new(),
-            inside: Vec::new(),
-            holds_paths: None,
-            paths_inside: Vec::new(),
-            any_path: Vec::new(),
-            harmless_sql: None,
-            reading_sql: None,
-            reading_query: None,
-            reading_action: None,
-            plain_expression: None,
-            holds_changes: None,
-            holds_options: None,
-            only_members: Vec::new(),
-            domains: Vec::new(),
-            min_length: None,
-            max_length: None,
-            provenance: Vec::new(),
-        }
+        Self { at, ..Self::default() }
     }
 
     /// Whether the condition holds for these arguments. A condition with a provenance test never
@@ -211,17 +186,6 @@ impl ArgumentPredicate {
                 Truth::from(found.is_some_and(|found| self.provenance.contains(&found)))
             }
         }
-    }
-
-    /// What keeps the statement in these arguments from being harmless, or from being a read, as a
-    /// phrase; `None` if nothing does, or if the condition is about something else.
-    pub(crate) fn statement_obstacle(&self, arguments: &Value) -> Option<String> {
-        let find = match (self.harmless_sql, self.reading_sql) {
-            (_, Some(_)) => harmless_sql::find_obstacle_to_reading,
-            (Some(_), None) => harmless_sql::find_obstacle,
-            (None, None) => return None,
-        };
-        find(self.at.find(arguments)?.as_str()?)
     }
 
     fn value_matches(&self, value: &Value) -> bool {
@@ -253,7 +217,7 @@ impl ArgumentPredicate {
             })
             && holds(self.domains.is_empty(), &|text| host::matches_any_domain(text, &self.domains))
             && holds(harmless.is_none(), &|text| harmless == Some(harmless_sql::is_harmless(text)))
-            && is_as(reading, || is_reading(value))
+            && is_as(reading, || each_text_passes(value, harmless_sql::is_reading))
             && is_as(self.reading_query, || reading_query::is_reading(value))
             && is_as(self.reading_action, || reading_action::is_reading(value))
             && is_as(self.plain_expression, || plain_expression::is_plain(value))
@@ -354,16 +318,30 @@ pub(crate) fn is_harmless_sql(text: &str) -> bool {
     harmless_sql::is_harmless(text)
 }
 
-/// Whether a statement, or each of a list, only reads. Whatever else may hold a statement does not; `None`
-/// for values that hold none.
-fn is_reading(value: &Value) -> Option<bool> {
-    let reads = |item: &Value| item.as_str().is_some_and(harmless_sql::is_reading);
+/// Whether a text says by its first word that something is read or computed.
+pub(crate) fn reads_by_first_word(text: &str) -> bool {
+    reading_action::reads(text)
+}
+
+/// Whether a value, or each of a list, passes a test. Whatever else may hold what is tested does not;
+/// `None` for values that hold none.
+fn each_passes(value: &Value, test: impl Fn(&Value) -> bool) -> Option<bool> {
     match value {
-        Value::String(_) => Some(reads(value)),
-        Value::Array(items) if !items.is_empty() => Some(items.iter().all(reads)),
+        Value::String(_) => Some(test(value)),
+        Value::Array(items) if !items.is_empty() => Some(items.iter().all(test)),
         Value::Object(members) if !members.is_empty() => Some(false),
         _ => None,
     }
+}
+
+/// The same of texts.
+fn each_text_passes(value: &Value, test: impl Fn(&str) -> bool) -> Option<bool> {
+    each_passes(value, |item| item.as_str().is_some_and(&test))
+}
+
+/// Whether a word is in one of these lists of words, whatever its case.
+pub(crate) fn is_listed(word: &str, lists: &[&str]) -> bool {
+    lists.iter().flat_map(|list| list.split(' ')).any(|known| known.eq_ignore_ascii_case(word))
 }
 
 fn matches_any_case(patterns: &[Pattern], text: &str) -> bool {

@@ -11,6 +11,8 @@ use weaver_types::{
     CheckKind, CheckResult, Constraints, Decision, Operation, ReasonCode, Remedy, Verdict,
 };
 
+pub(crate) use flow::provenance_gap::ProvenanceGap;
+
 use crate::approval;
 use crate::policy_set::PolicySet;
 use crate::policy_settings::ApprovalSettings;

@@ -4,13 +4,13 @@
 //! list hosts at which that does no harm, such as this machine or services where nobody untrusted
 //! can see the requests. This is an egress allowlist, and it applies to reads only.
 
-use std::collections::BTreeSet;
+mod of_arguments;
+
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use serde_json::Value;
 
-use crate::argument::path;
+use crate::argument::{is_listed, path};
 
 /// The longest host name of the DNS, in bytes (RFC 1035, section 2.3.4).
 const MAX_HOST: usize = 253;
@@ -67,36 +67,14 @@ impl TrustedDestination {
         let Some(UrlAuthority { host, port }) = UrlAuthority::parse(rest) else {
             return Err(DestinationError::NotAHost { text: excerpt() });
         };
+        if host.ends_with('.') {
+            return Err(DestinationError::NotAHost { text: excerpt() });
+        }
         let named = host.bytes().any(|byte| byte.is_ascii_alphabetic()) && !host.starts_with('[');
         if subdomains_only && !(named && host.contains('.')) {
             return Err(DestinationError::TooWide { text: excerpt() });
         }
         Ok(Self { host: host.to_ascii_lowercase(), subdomains_only, port })
-    }
-
-    /// The host of a URL as a destination, without its port. `None` for anything but a plain `http`
-    /// or `https` URL.
-    #[must_use]
-    pub fn from_url(url: &str) -> Option<Self> {
-        let host = UrlAuthority::from_url(url)?.host.to_ascii_lowercase();
-        Some(Self { host, subdomains_only: false, port: None })
-    }
-
-    /// The host that all URLs in these arguments share; `None` if there are several hosts or none.
-    /// Only texts that are entirely a URL count.
-    #[must_use]
-    pub fn from_arguments(arguments: &Value) -> Option<Self> {
-        let mut hosts = BTreeSet::new();
-        let mut open = vec![arguments];
-        while let Some(next) = open.pop() {
-            match next {
-                Value::String(text) => hosts.extend(Self::from_url(text)),
-                Value::Array(items) => open.extend(items),
-                Value::Object(members) => open.extend(members.values()),
-                Value::Null | Value::Bool(_) | Value::Number(_) => {}
-            }
-        }
-        hosts.pop_first().filter(|_| hosts.is_empty())
     }
 
     /// Whether the destination covers a URL. It must be a plain `http` or `https` URL that every
@@ -136,13 +114,13 @@ impl Serialize for TrustedDestination {
 }
 
 /// Host and port of a URL (RFC 3986, section 3.2), without user information.
-struct UrlAuthority<'a> {
-    host: &'a str,
+pub(crate) struct UrlAuthority<'a> {
+    pub(crate) host: &'a str,
     port: Option<u16>,
 }
 
 impl<'a> UrlAuthority<'a> {
-    fn from_url(url: &'a str) -> Option<Self> {
+    pub(crate) fn from_url(url: &'a str) -> Option<Self> {
         let plain = url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
         let (scheme, rest) = url.split_once("://").filter(|_| plain)?;
         let web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
@@ -150,7 +128,9 @@ impl<'a> UrlAuthority<'a> {
         Self::parse(authority)
     }
 
-    fn parse(text: &'a str) -> Option<Self> {
+    /// Parses what every reader takes for the same host and port. The host may end with the dot of the
+    /// root.
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let end = if text.starts_with('[') {
             text.find(']')? + 1
         } else {
@@ -158,13 +138,13 @@ impl<'a> UrlAuthority<'a> {
         };
         let (host, rest) = text.split_at_checked(end)?;
         let port = match rest.strip_prefix(':') {
-            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Some(digits) if digits.len() <= 5 && digits.bytes().all(|b| b.is_ascii_digit()) => {
                 Some(digits.parse().ok()?)
             }
             None if rest.is_empty() => None,
             _ => return None,
         };
-        is_host(host).then_some(Self { host, port })
+        is_host(host.strip_suffix('.').unwrap_or(host)).then_some(Self { host, port })
     }
 }
 
@@ -199,11 +179,9 @@ pub(crate) fn is_absolute_path(url: &str) -> bool {
 /// Whether a local file or a `data:` URL holds what no program runs when it opens it: no page, drawing
 /// or document that may contain a script, which could send anything anywhere.
 pub(crate) fn is_inert(url: &str) -> bool {
-    const ENDINGS: [&str; 30] = [
-        "txt", "csv", "tsv", "json", "jsonl", "log", "md", "yaml", "yml", "png", "jpg", "jpeg",
-        "gif", "webp", "bmp", "pdf", "mp3", "mp4", "wav", "zip", "docx", "xlsx", "pptx", "odt",
-        "ods", "epub", "rtf", "eml", "ics", "vcf",
-    ];
+    const ENDINGS: &str = "\
+        txt csv tsv json jsonl log md yaml yml png jpg jpeg gif webp bmp pdf mp3 mp4 wav zip docx \
+        xlsx pptx odt ods epub rtf eml ics vcf";
     const TYPES: [&str; 9] = [
         "text/plain", "text/csv", "application/json", "application/pdf", "image/png", "image/jpeg",
         "image/gif", "image/webp", "image/bmp",
@@ -216,11 +194,11 @@ pub(crate) fn is_inert(url: &str) -> bool {
     }
     let name = url.rsplit('/').next().unwrap_or_default();
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-    ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
+    ending.is_some_and(|ending| is_listed(&ending, &[ENDINGS]))
 }
 
 /// Whether a text is a host name or an IP address.
-fn is_host(host: &str) -> bool {
+pub(crate) fn is_host(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         return address.parse::<std::net::Ipv6Addr>().is_ok();
     }
@@ -307,27 +285,5 @@ mod tests {
         ] {
             assert!(TrustedDestination::parse(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn arguments_point_to_one_host_or_to_none() {
-        use serde_json::json;
-        let of =
-            |arguments| TrustedDestination::from_arguments(&arguments).map(|one| one.to_string());
-        let docs = Some("docs.rs".to_owned());
-        assert_eq!(of(json!({ "url": "https://docs.rs:8080/a" })), docs);
-        let nested =
-            json!({ "a": [{ "b": "http://docs.rs/1" }], "c": "https://docs.rs/2", "d": 1 });
-        assert_eq!(of(nested), docs);
-        assert_eq!(of(json!(["https://docs.rs/", "https://a.docs.rs/"])), None);
-        assert_eq!(of(json!({ "text": "see https://docs.rs/", "n": null })), None);
-    }
-
-    #[test]
-    fn a_url_names_its_host() {
-        let of = |url| TrustedDestination::from_url(url).map(|one| one.to_string());
-        assert_eq!(of("https://Docs.rs:443/a"), Some("docs.rs".to_owned()));
-        assert_eq!(of("https://a@docs.rs/"), None);
-        assert_eq!(of("docs.rs"), None);
     }
 }

@@ -2,7 +2,11 @@
 
 mod condition;
 mod denial;
+mod flow;
+mod masked_values;
+mod requirement;
 mod rules;
+mod statement;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -13,6 +17,9 @@ use crate::policy_set::PolicySet;
 use crate::query::PolicyQuery;
 
 pub use denial::{DenialExplanation, explain_denial};
+pub(crate) use flow::{confidentiality_word, describe_tainting_calls};
+pub(crate) use masked_values::describe_masked_values;
+pub(crate) use requirement::{missing_roles, quote_names, sources_in_words};
 
 /// A condition that is not met.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -79,10 +79,13 @@ mod time_window;
 mod tool_policy_presets;
 mod truth;
 mod unlisted_results;
+mod value_search;
 
 pub use agents::AgentCapabilities;
 pub use approval::ReleaseProof;
-pub use argument::{ArgumentError, ArgumentPredicate};
+pub use argument::{
+    ArgumentError, ArgumentPredicate, DELETION_VERBS, DELETION_WORDS, TEXTS_FOR_PEOPLE,
+};
 pub use contract::{
     Contract, ContractStatus, Contracts, Drift, DriftChange, DriftClass, OutputLabel,
     VisibilityRule,

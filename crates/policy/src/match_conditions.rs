@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use serde_json::Value;
 use weaver_types::{
     Confidentiality, Impact, Integrity, Operation, Rung, SafetyClass, SafetyMode, SinkKind, World,
 };
@@ -216,22 +215,6 @@ impl MatchConditions {
         self.restricted_to_logged_fields(roles_are_known) == *self
     }
 
-    /// The conditions without the field of this name.
-    pub(crate) fn without_field(&self, name: &str) -> Self {
-        let mut out = self.clone();
-        match name {
-            "arguments" => out.arguments.clear(),
-            "any" => out.any.clear(),
-            "not" => out.not = None,
-            "unless" => out.unless = None,
-            _ => out
-                .fields_mut()
-                .filter(|(field, _)| field.name == name)
-                .for_each(|(_, c)| c.clear()),
-        }
-        out
-    }
-
     /// Whether these conditions ask for more of the capability than its id.
     pub(crate) fn read_capability(&self) -> bool {
         let reads_more = |(field, condition): (MatchField, FieldCondition<'_>)| {
@@ -244,17 +227,5 @@ impl MatchConditions {
     pub fn nested(&self) -> impl Iterator<Item = &MatchConditions> {
         let excluded = [&self.not, &self.unless].into_iter().flatten().map(|one| &**one);
         self.any.iter().chain(excluded)
-    }
-}
-
-impl MatchConditions {
-    /// What keeps a statement in these arguments from being harmless, where one of the conditions
-    /// asks for a harmless one.
-    pub(crate) fn statement_obstacle(&self, arguments: &Value) -> Option<String> {
-        let own = self.arguments.iter().find_map(|one| one.statement_obstacle(arguments));
-        let inner = [&self.not, &self.unless].into_iter().flatten().map(|inner| &**inner);
-        own.or_else(|| {
-            self.any.iter().chain(inner).find_map(|inner| inner.statement_obstacle(arguments))
-        })
     }
 }

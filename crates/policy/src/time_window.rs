@@ -81,15 +81,10 @@ impl TimeWindow {
 
 /// The weekday of a day since the epoch, which was a Thursday.
 fn weekday(day: i64) -> Weekday {
-    match (day + 3).rem_euclid(7) {
-        0 => Weekday::Mon,
-        1 => Weekday::Tue,
-        2 => Weekday::Wed,
-        3 => Weekday::Thu,
-        4 => Weekday::Fri,
-        5 => Weekday::Sat,
-        _ => Weekday::Sun,
-    }
+    use Weekday::{Fri, Mon, Sat, Sun, Thu, Tue, Wed};
+    const DAYS: [Weekday; 7] = [Mon, Tue, Wed, Thu, Fri, Sat, Sun];
+    let number = usize::try_from((day + 3).rem_euclid(7)).unwrap_or_default();
+    DAYS.get(number).copied().unwrap_or(Mon)
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
-//! Classifies characters that are not displayed.
+//! Classifies characters that are not displayed, or that change how others are.
+
+use unicode_normalization::char::is_combining_mark;
 
 /// True for a bidirectional control, which changes the direction of text.
 pub fn is_bidi_control(c: char) -> bool {
@@ -30,6 +32,40 @@ pub fn is_private(c: char) -> bool {
 /// character, the musical null notehead.
 pub fn is_blank_symbol(c: char) -> bool {
     matches!(c, '\u{2800}' | '\u{fffc}' | '\u{1d159}')
+}
+
+/// True for a character that changes how the characters beside it look: a combining mark that is no vowel
+/// or tone of the letter before it (`=` with U+0338 looks like `≠`), a sign that encloses the digits behind
+/// it, a part of a syllable that joins with the next one, and the slash of fractions.
+///
+/// `before` are the characters before it, the last one first.
+pub fn changes_neighbours(c: char, before: impl IntoIterator<Item = char>) -> bool {
+    if matches!(c,
+        '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}' | '\u{8e2}'
+        | '\u{110bd}' | '\u{110cd}' | '\u{2044}' | '\u{1100}'..='\u{11ff}'
+        | '\u{a960}'..='\u{a97f}' | '\u{d7b0}'..='\u{d7ff}')
+    {
+        return true;
+    }
+    // The vowels and tones of a script are in its own block of Unicode.
+    let is_of_script = |other: char| u32::from(other) >> 8 == u32::from(c) >> 8;
+    let has_letter = || {
+        let mut before = before.into_iter().take(MAX_MARKS);
+        let base = before.find(|other| !(is_combining_mark(*other) && is_of_script(*other)));
+        base.is_some_and(|base| base.is_alphabetic() && is_of_script(base))
+    };
+    is_combining_mark(c) && (is_general_mark(c) || !has_letter())
+}
+
+/// The most marks of one letter, and the letter.
+const MAX_MARKS: usize = 4;
+
+/// True for a combining mark that is no part of one script: it may stand on any character.
+fn is_general_mark(c: char) -> bool {
+    matches!(c,
+        '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}'
+        | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{302a}'..='\u{302f}'
+        | '\u{fe20}'..='\u{fe2f}' | '\u{1d165}'..='\u{1d1ad}')
 }
 
 /// The length in bytes of the flag of England, Scotland or Wales at the beginning of `text`, 0 if it
@@ -69,6 +105,36 @@ mod tests {
                 (21, '\u{fe0f}')
             ]
         );
+    }
+
+    #[test]
+    fn what_changes_how_its_neighbours_look_is_told_from_letters() {
+        let changes = |text: &str| {
+            let found = text
+                .char_indices()
+                .filter(|(at, c)| changes_neighbours(*c, text.get(..*at).unwrap().chars().rev()));
+            found.count()
+        };
+        for (text, count) in [
+            ("=\u{338}", 1),
+            ("10\u{20e3}0", 1),
+            ("e\u{301}", 1),
+            ("1\u{489}", 1),
+            ("a\u{64b}", 1),
+            ("1\u{93c}", 1),
+            ("\u{65f}", 1),
+            ("न\u{93f}\u{93f}\u{93f}\u{93f}\u{93f}", 1),
+            ("\u{600}12", 1),
+            ("1\u{2044}2", 1),
+            ("\u{1100}\u{1161}", 2),
+        ] {
+            assert_eq!(changes(text), count, "{text:?}");
+        }
+        for text in
+            ["é ü 日本語 한국 か\u{3099}", "हिन्दी में", "ภาษาที่", "שָׁלוֹם", "مَرْحَبًا", "தமிழ்", "≠ ½ 👍🏽"]
+        {
+            assert_eq!(changes(text), 0, "{text}");
+        }
     }
 
     #[test]

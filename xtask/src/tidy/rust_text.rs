@@ -5,9 +5,12 @@ use std::str::Chars;
 
 /// The source with comments and string contents replaced by blanks. Line breaks are kept.
 pub fn code(source: &str) -> String {
-    let mut reader = Reader { chars: source.chars().peekable(), out: String::new() };
-    reader.read();
-    reader.out
+    Reader::read(source, ' ')
+}
+
+/// The same with a mark for each character in a string, so that its lines are not blank.
+pub fn code_with_strings(source: &str) -> String {
+    Reader::read(source, 'x')
 }
 
 /// The code without test-only items, each of which is passed to `removed`.
@@ -58,10 +61,18 @@ pub fn is_ident(c: char) -> bool {
 struct Reader<'a> {
     chars: Peekable<Chars<'a>>,
     out: String,
+    /// What stands for a character in a string.
+    mark: char,
 }
 
-impl Reader<'_> {
-    fn read(&mut self) {
+impl<'a> Reader<'a> {
+    fn read(source: &'a str, mark: char) -> String {
+        let mut reader = Self { chars: source.chars().peekable(), out: String::new(), mark };
+        reader.read_all();
+        reader.out
+    }
+
+    fn read_all(&mut self) {
         while let Some(c) = self.chars.next() {
             match c {
                 '/' if self.chars.peek() == Some(&'/') => self.line_comment(),
@@ -72,6 +83,10 @@ impl Reader<'_> {
                 _ => self.out.push(c),
             }
         }
+    }
+
+    fn mark(&mut self, c: char) {
+        self.out.push(if c.is_whitespace() { c } else { self.mark });
     }
 
     fn blank(&mut self, c: char) {
@@ -119,10 +134,10 @@ impl Reader<'_> {
                 '\\' => {
                     self.out.push(' ');
                     if let Some(escaped) = self.chars.next() {
-                        self.blank(escaped);
+                        self.mark(escaped);
                     }
                 }
-                _ => self.blank(c),
+                _ => self.mark(c),
             }
         }
     }
@@ -151,7 +166,7 @@ impl Reader<'_> {
         self.out.push('"');
         while let Some(c) = self.chars.next() {
             if c != '"' {
-                self.blank(c);
+                self.mark(c);
                 continue;
             }
             let mut seen = 0_usize;
@@ -213,6 +228,15 @@ mod tests {
             assert!(!text.replace("let", "").contains(gone), "{gone} is still in {text}");
         }
         assert!(text.contains('g'));
+    }
+
+    #[test]
+    fn the_lines_of_a_string_can_be_kept() {
+        let source = "const A: &str = \"one \\\n  two } \\\"\n\nthree\"; // four\n// five\n";
+        let lines = |text: String| text.lines().filter(|line| !line.trim().is_empty()).count();
+        assert_eq!(lines(super::code_with_strings(source)), 3);
+        assert!(!super::code_with_strings(source).contains('}'));
+        assert_eq!(lines(code(source)), 2);
     }
 
     #[test]

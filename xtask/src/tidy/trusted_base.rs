@@ -1,12 +1,13 @@
 //! Requires that the trusted base is as large as the threat model says.
 //!
 //! A row of its table names files and folders in backticks and, in the last column, their lines of
-//! code without blank lines, comments and tests. The stated number may exceed the count by less
+//! code and data without blank lines, comments and tests. A list of words counts by its lines, in a string
+//! of the code or in a file of its own. The stated number may exceed the count by less
 //! than [`MAX_EXCESS`], and must never be below it. So the trusted base grows only if somebody writes
 //! that down.
 
 use super::finding::Finding;
-use super::rust_text::{code, without_tests};
+use super::rust_text::{code_with_strings, without_tests};
 use super::tree::Tree;
 
 const RULE: &str = "trusted base";
@@ -53,9 +54,9 @@ impl TrustedBaseRow<'_> {
             let message = format!("`{}` is not a number of lines", self.stated);
             return error(message, "write the number of lines of code");
         };
-        let files = tree.rust().filter(|(file, _)| !file.ends_with("/tests.rs"));
+        let files = tree.texts().filter(|(file, _)| !file.ends_with("/tests.rs"));
         let named = files.filter(|(file, _)| self.paths.iter().any(|path| belongs(file, path)));
-        let counted: usize = named.map(|(_, text)| lines_of_code(text)).sum();
+        let counted: usize = named.map(|(file, text)| lines(file, text)).sum();
         if counted > stated {
             let message = format!("the code has grown from {stated} to {counted} lines");
             return error(message, "make it smaller, or say in the table that it has grown");
@@ -73,9 +74,14 @@ fn belongs(file: &str, path: &str) -> bool {
     file == path || path.ends_with('/') && file.starts_with(path)
 }
 
-fn lines_of_code(text: &str) -> usize {
-    let code = without_tests(&code(text), |_| {});
-    code.lines().filter(|line| !line.trim().is_empty()).count()
+/// The lines of code of a Rust file, or of data of any other one.
+fn lines(file: &str, text: &str) -> usize {
+    let text = match file.ends_with(".rs") {
+        true => without_tests(&code_with_strings(text), |_| {}),
+        false => text.to_owned(),
+    };
+    let is_data = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("# ");
+    text.lines().filter(is_data).count()
 }
 
 #[cfg(test)]
@@ -105,6 +111,18 @@ mod tests {
         assert_eq!(messages(row, 900), [""; 0]);
         assert_eq!(messages(row, 1_001), ["the code has grown from 1001 to 1002 lines"]);
         assert_eq!(messages(row, 800), ["the code has shrunk from 1001 to 801 lines"]);
+    }
+
+    #[test]
+    fn lists_of_words_count_wherever_they_are() {
+        let document = "# T\n\n## The trusted base\n\n| it | `crates/a/src/` | 4 |\n";
+        let files = [
+            ("docs/threat-model.md", document),
+            ("crates/a/src/b.rs", "const A: &str = \"one \\\n    two \\\n    three\";\n"),
+            ("crates/a/src/words.txt", "# of b\n\nfour\nfive\n"),
+        ];
+        let found: Vec<_> = check(&Tree::planted(&files)).into_iter().map(|f| f.message).collect();
+        assert_eq!(found, ["the code has grown from 4 to 5 lines"]);
     }
 
     #[test]

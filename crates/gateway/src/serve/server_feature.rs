@@ -5,7 +5,9 @@
 //! prompt its name: `files.resources/read`, `files.prompts/get/review`,
 //! `files.completion/complete`. Tool names contain no slash, so no tool has such an id.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use weaver_drivers::mcp::{Connection, ListedItem, McpError, McpErrorKind, ServerList};
@@ -13,6 +15,7 @@ use weaver_types::formats::{ToolFormat, draft_from_tool, upstream_digest};
 use weaver_types::{Capability, CapabilityDraft, CapabilityId};
 
 use super::tool_proposal::{DEFAULT_TIMEOUT_MS, ProposalError, suspicions};
+use super::unlisted_uri;
 use crate::config::UpstreamSettings;
 use crate::serve::code;
 
@@ -243,13 +246,29 @@ fn propose_feature(
     let digest = upstream_digest(definition, instructions)
         .map_err(|source| ProposalError::Digest { id: id.clone(), source })?;
     let configured_timeout = upstream.timeout.and_then(|time| u32::try_from(time.as_millis()).ok());
-    let draft = CapabilityDraft {
+    let mut draft = CapabilityDraft {
         timeout_ms: configured_timeout.unwrap_or(DEFAULT_TIMEOUT_MS),
         upstream_digest: Some(digest),
         suspicions: suspicions(definition, instructions),
         ..draft_from_tool(ToolFormat::Mcp, id, definition)
     };
+    let uri = draft.input_schema.as_mut().and_then(|schema| {
+        Arc::make_mut(schema).pointer_mut("/properties/uri").and_then(Value::as_object_mut)
+    });
+    let open = open_authorities(definition);
+    if let Some(uri) = uri.filter(|_| !open.is_empty()) {
+        uri.insert("x-open-authorities".to_owned(), json!(open));
+    }
     Ok(draft.build()?)
+}
+
+/// The schemes of the templates in which a variable says the host, for the check of flow. They follow from
+/// the definition, whose digest is left as it is.
+fn open_authorities(definition: &Value) -> BTreeSet<String> {
+    let templates = definition.pointer("/annotations/resourceTemplates").and_then(Value::as_array);
+    let templates = templates.into_iter().flatten();
+    let templates = templates.filter_map(|template| template.get("uriTemplate")?.as_str());
+    templates.filter_map(unlisted_uri::scheme_with_open_authority).collect()
 }
 
 /// The definition of reading contains the templates, which say what can be read. Single resources
@@ -384,6 +403,10 @@ mod tests {
             *other.pointer_mut(place).unwrap() = word;
             assert_ne!(of(&prompt), of(&other), "{place}");
         }
+        let reading = json!({"inputSchema": {"properties": {"uri": {}}},
+            "annotations": {"resourceTemplates": [
+                {"uriTemplate": "note://{id}"}, {"uriTemplate": "a://b/{id}"}]}});
+        assert_eq!(open_authorities(&reading), BTreeSet::from(["note".to_owned()]));
         let mut icons = prompt.clone();
         icons["icons"] = json!(["x"]);
         assert_eq!(of(&prompt), of(&icons));

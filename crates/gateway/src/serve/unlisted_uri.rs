@@ -31,6 +31,18 @@ pub(super) fn scheme_of(uri: &str) -> Option<String> {
     is_scheme.then(|| scheme.to_ascii_lowercase())
 }
 
+/// The scheme of a template for URIs in which a variable says the host, or a part of it; `*` where the
+/// scheme is a variable too.
+pub(super) fn scheme_with_open_authority(template: &str) -> Option<String> {
+    let (fixed, _) = template.split_once('{')?;
+    let Some((scheme, rest)) = fixed.split_once(':') else { return Some("*".to_owned()) };
+    let is_closed = match rest.strip_prefix("//") {
+        Some(authority) => authority.contains(['/', '?', '#']),
+        None => !rest.trim_start_matches('/').is_empty(),
+    };
+    (!is_closed).then(|| scheme.to_ascii_lowercase())
+}
+
 /// What a server lists: the schemes, hosts and folders of its URIs and templates.
 #[derive(Debug, Default)]
 pub(super) struct ListedUris {
@@ -138,6 +150,25 @@ fn is_file_of_this_machine(uri: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_template_may_leave_the_host_open() {
+        for (template, scheme) in [
+            ("x-Note://{id}", Some("x-note")),
+            ("note://a.{id}/b", Some("note")),
+            ("https://{host}/x", Some("https")),
+            ("note:{+rest}", Some("note")),
+            ("note:/{+rest}", Some("note")),
+            ("{scheme}://a/b", Some("*")),
+            ("note://inbox/{id}", None),
+            ("note://inbox?{q}", None),
+            ("file:///{path}", None),
+            ("note:a{rest}", None),
+            ("note://inbox", None),
+        ] {
+            assert_eq!(scheme_with_open_authority(template).as_deref(), scheme, "{template}");
+        }
+    }
 
     #[test]
     fn an_unlisted_uri_leads_nowhere_else() {

@@ -1,9 +1,9 @@
 //! Tools that do several things, of which one argument says which: `mode: list | create | delete`.
 
-use weaver_policy::{ArgumentPredicate, MatchConditions, Pattern};
+use weaver_policy::{ArgumentPredicate, DELETION_VERBS, DELETION_WORDS, MatchConditions, Pattern};
 
 use super::argument::Argument;
-use super::deletion_words::{DESTROYING, DESTROYING_WORDS, is_destroying};
+use super::deletion_words::is_destroying;
 use super::{ToolDescription, tool_text};
 
 /// Names of arguments that say what is done.
@@ -66,12 +66,12 @@ fn condition(argument: &Argument<'_>, copies: bool, reads: bool) -> Option<Argum
         true => {
             const MARKS: [&str; 6] = ["_", "-", " ", ".", "\n", "\t"];
             let behind = |word: &str| MARKS.map(|mark| format!("*{mark}{word}"));
-            let beginnings = DESTROYING.iter().flat_map(|word| {
+            let beginnings = DELETION_VERBS.iter().flat_map(|word| {
                 let own = [format!("{word}*")];
                 own.into_iter().chain(behind(&format!("{word}*")))
             });
             let joined = JOINED.iter().map(|word| format!("*{word}*"));
-            let words = DESTROYING_WORDS.iter().flat_map(|word| {
+            let words = DELETION_WORDS.iter().flat_map(|word| {
                 let own = [(*word).to_owned(), format!("{word}_*"), format!("{word} *")];
                 own.into_iter().chain(behind(word))
             });

@@ -5,15 +5,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use weaver_policy::critical::{ArgumentRole, argument_role};
-use weaver_policy::{MatchConditions, PolicySet};
+use weaver_policy::{MatchConditions, PolicySet, TEXTS_FOR_PEOPLE};
 use weaver_text::split;
 use weaver_types::{JsonPointer, SinkKind};
 
-/// What people read in a message. Other texts decide something, as a statement, a topic or a prompt does.
-const TEXTS_FOR_PEOPLE: [&str; 16] = [
-    "subject", "body", "message", "text", "content", "comment", "title", "description", "note",
-    "notes", "caption", "reply", "greeting", "summary", "signature", "agenda",
-];
+/// What else people read in a message. Other texts decide something, as a statement, a topic or a prompt does.
+const TEXTS_OF_MESSAGES: [&str; 5] = ["text", "reply", "greeting", "signature", "agenda"];
 /// Words of tools that do what a text says.
 const EXECUTING_WORDS: [&str; 10] =
     ["run", "execute", "exec", "eval", "query", "ask", "prompt", "command", "publish", "delete"];
@@ -50,7 +47,8 @@ pub(super) fn free_texts(
 
 fn is_for_people(name: &str) -> bool {
     let words = split::identifier(name);
-    let is_text = words.last().is_some_and(|last| TEXTS_FOR_PEOPLE.contains(&last.as_str()));
+    let mut texts = TEXTS_FOR_PEOPLE.iter().chain(&TEXTS_OF_MESSAGES);
+    let is_text = words.last().is_some_and(|last| texts.any(|text| text == last));
     is_text || argument_role(name) == ArgumentRole::Time
 }
 

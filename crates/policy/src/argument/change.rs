@@ -67,19 +67,22 @@ fn says_change(name: &str, value: &Value) -> bool {
         || said.len() <= 3 && rest.iter().any(|word| takes_away(word))
 }
 
-/// Whether a word takes something away.
+/// Verbs that take something away.
+pub const DELETION_VERBS: [&str; 24] = [
+    "delete", "remove", "drop", "destroy", "purge", "prune", "clear", "forget", "reset", "wipe",
+    "erase", "truncate", "uninstall", "revoke", "kill", "terminate", "unlink", "discard",
+    "archive_all", "empty", "trash", "evict", "rollback", "revert",
+];
+/// Words that say it as they stand: `deliver` and `delta` take nothing away.
+pub const DELETION_WORDS: [&str; 2] = ["del", "rm"];
+
+/// Whether a word is a form of such a verb.
 pub(super) fn takes_away(word: &str) -> bool {
-    const BEGINNINGS: [&str; 16] = [
-        "delet", "destroy", "discard", "drop", "eras", "evict", "forget", "kill", "prun", "purg",
-        "remov", "revok", "terminat", "truncat", "uninstall", "wip",
-    ];
-    const WORDS: [&str; 9] =
-        ["clear", "del", "empty", "reset", "revert", "rm", "rollback", "trash", "unlink"];
-    let begins = BEGINNINGS.iter().any(|beginning| {
-        let rest = word.strip_prefix(beginning);
+    let is_form = |verb: &&str| {
+        let rest = word.strip_prefix(verb.strip_suffix('e').unwrap_or(verb));
         rest.is_some_and(|rest| matches!(rest, "" | "e" | "es" | "ed" | "s" | "all" | "ion"))
-    });
-    begins || WORDS.contains(&word)
+    };
+    DELETION_WORDS.contains(&word) || DELETION_VERBS.iter().any(is_form)
 }
 
 /// Whether a text has a GraphQL operation that changes something: the keyword, perhaps with a name and

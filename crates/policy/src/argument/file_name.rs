@@ -7,6 +7,7 @@
 use serde_json::Value;
 use weaver_text::split;
 
+use super::is_listed;
 use crate::critical::names_content;
 
 /// The longest name that file systems take, in bytes.
@@ -14,10 +15,9 @@ const MAX_NAME_BYTES: usize = 255;
 /// How many places of one call are tested; a call with more counts as one that may lead anywhere.
 const MAX_PLACES: usize = 4_096;
 /// What bounds a search or names a kind of file.
-const KIND_WORDS: [&str; 16] = [
-    "extension", "extensions", "ext", "suffix", "prefix", "pattern", "patterns", "glob", "filter",
-    "query", "include", "exclude", "ignore", "format", "type", "selector",
-];
+const KIND_WORDS: &str = "\
+    extension extensions ext suffix prefix pattern patterns glob filter query include exclude \
+    ignore format type selector";
 /// What names a thing, whatever stands before it, though a name is a text for people too.
 const NAME_WORDS: [&str; 6] = ["name", "names", "title", "new", "slug", "basename"];
 
@@ -27,7 +27,7 @@ fn could_be_file_name(name: &str, text: &str) -> bool {
     let words = split::identifier(name);
     let last = words.last().map(String::as_str).unwrap_or_default();
     let is_named = NAME_WORDS.contains(&last);
-    (is_named || !names_content(name) && !KIND_WORDS.contains(&last))
+    (is_named || !names_content(name) && !is_listed(last, &[KIND_WORDS]))
         && text.len() <= MAX_NAME_BYTES
         && text.contains(['.', '/', '\\'])
         && !text.contains(|one: char| one.is_whitespace() || one.is_control())

@@ -8,8 +8,8 @@
 //! A scheme under which a tool reads a file or runs a script (`file:`, `javascript:`) or speaks
 //! another protocol to the host (`gopher:`) says nothing by its host, so the schemes are a list too.
 
-const MAX_HOST_BYTES: usize = 253;
-const MAX_LABEL_BYTES: usize = 63;
+use crate::destination::{UrlAuthority, is_host};
+
 /// The schemes of URLs that have a host.
 const SCHEMES: [&str; 9] = ["http", "https", "ws", "wss", "ftp", "ftps", "sftp", "ssh", "git"];
 
@@ -22,7 +22,11 @@ pub(super) fn matches_any_domain(text: &str, entries: &[String]) -> bool {
 /// Whether a text is a valid entry of `domains`: a host, or `*.` and a host name.
 pub(super) fn is_domain_entry(entry: &str) -> bool {
     match entry.strip_prefix("*.") {
-        Some(rest) => is_host_name(rest) && !entry.bytes().any(|b| b.is_ascii_uppercase()),
+        Some(rest) => {
+            is_host(rest)
+                && !rest.starts_with('[')
+                && !entry.bytes().any(|b| b.is_ascii_uppercase())
+        }
         None => parse_host(entry).is_some_and(|host| host == entry),
     }
 }
@@ -53,25 +57,14 @@ fn parse_host(text: &str) -> Option<String> {
         None => match text.split_once('@') {
             // Whoever takes it for a URL without a scheme goes to the same host.
             Some((mailbox, domain)) => {
-                let is_address = is_mailbox(mailbox) && is_host_name(domain);
+                let is_address = is_mailbox(mailbox) && is_host(domain) && !domain.starts_with('[');
                 return is_address.then(|| domain.to_ascii_lowercase());
             }
             None => text,
         },
     };
-    if authority.starts_with('[') {
-        let (address, after) = authority.split_once(']')?;
-        let digits = address.strip_prefix('[')?;
-        let plain = |b: u8| b.is_ascii_hexdigit() || b == b':' || b == b'.';
-        let is_valid = !digits.is_empty() && digits.bytes().all(plain) && is_optional_port(after);
-        return is_valid.then(|| format!("[{}]", digits.to_ascii_lowercase()));
-    }
-    let (name, port) = authority.split_once(':').unwrap_or((authority, ""));
-    if authority.contains(':') && !is_port(port) {
-        return None;
-    }
-    let name = name.strip_suffix('.').unwrap_or(name);
-    is_host_name(name).then(|| name.to_ascii_lowercase())
+    let host = UrlAuthority::parse(authority)?.host;
+    Some(host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase())
 }
 
 /// Whether it is the part of a mail address before the `@`, of characters that neither part a list
@@ -79,22 +72,6 @@ fn parse_host(text: &str) -> Option<String> {
 fn is_mailbox(text: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"._+-".contains(&b);
     !text.is_empty() && text.bytes().all(plain)
-}
-
-fn is_optional_port(after: &str) -> bool {
-    after.is_empty() || after.strip_prefix(':').is_some_and(is_port)
-}
-
-fn is_port(port: &str) -> bool {
-    port.len() <= 5 && port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok()
-}
-
-fn is_host_name(name: &str) -> bool {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    name.len() <= MAX_HOST_BYTES
-        && name.split('.').all(|label| {
-            !label.is_empty() && label.len() <= MAX_LABEL_BYTES && label.bytes().all(plain)
-        })
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 //! symbolic link inside the folder can still lead out of it; preventing that is the job of
 //! confinement.
 
+use std::borrow::Cow;
+
 use weaver_text::invisible;
 
 /// The components of a path, without `.` and `..`.
@@ -36,30 +38,38 @@ pub(crate) fn local_file_path(url: &str) -> Option<String> {
     {
         return None;
     }
-    let decoded = percent_decoded(path)?;
+    let (decoded, is_valid) = percent_decoded(path);
+    let has_encoded_slash = decoded.matches('/').count() != path.matches('/').count();
     let climbs = decoded.split('/').any(|component| component == "..");
-    let is_read_alike =
-        !climbs && !decoded.contains(['\\', '%']) && !decoded.chars().any(char::is_control);
+    let is_read_alike = is_valid
+        && !has_encoded_slash
+        && !climbs
+        && !decoded.contains(['\\', '%'])
+        && !decoded.chars().any(char::is_control);
     is_read_alike.then_some(decoded)
 }
 
-/// The text without percent-encoding. `None` for an invalid escape, and for an encoded slash.
-fn percent_decoded(text: &str) -> Option<String> {
+/// The text with percent-encoding decoded where it is valid, and whether it is everywhere.
+pub(crate) fn percent_decoded(text: &str) -> (String, bool) {
     let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || char::from(rest.next()?).to_digit(16);
-        let value = u8::try_from(digit()? * 16 + digit()?).ok()?;
-        if value == b'/' {
-            return None;
-        }
-        bytes.push(value);
+    let (mut rest, mut is_valid) = (text.as_bytes(), true);
+    while let Some((&first, tail)) = rest.split_first() {
+        let digit = |at: usize| tail.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        rest = match (first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push(u8::try_from(high * 16 + low).unwrap_or_default());
+                tail.get(2..).unwrap_or_default()
+            }
+            _ => {
+                is_valid &= first != b'%';
+                bytes.push(first);
+                tail
+            }
+        };
     }
-    String::from_utf8(bytes).ok()
+    let decoded = String::from_utf8_lossy(&bytes);
+    is_valid &= matches!(decoded, Cow::Borrowed(_));
+    (decoded.into_owned(), is_valid)
 }
 
 /// Normalises a path. `None` for one that another program may interpret differently (with a

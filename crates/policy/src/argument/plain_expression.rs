@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::{each_passes, is_listed};
+
 /// The longest expression, in bytes.
 const MAX_BYTES: usize = 4_096;
 /// Words that stand between two operands.
@@ -9,37 +11,26 @@ const JOINTS: [&str; 14] =
     ["and", "as", "div", "else", "if", "in", "is", "mod", "not", "of", "or", "per", "then", "to"];
 /// What functions of mathematics stand in.
 const LIBRARIES: [&str; 5] = ["Math", "math", "np", "numpy", "sympy"];
-const FUNCTIONS: &[&str] = &[
-    "abs", "acos", "add", "all", "any", "arccos", "arcsin", "arctan", "asin", "atan", "atan2",
-    "avg", "ceil", "ceiling", "comb", "contains", "cos", "cosh", "cot", "count", "csc", "date",
-    "degrees", "derivative", "det", "diff", "endswith", "eq", "erf", "exp", "expand", "fact",
-    "factor", "factorial", "first", "flatten", "float", "floor", "gamma", "gcd", "group_by", "has",
-    "hypot", "int", "integrate", "inverse", "keys", "last", "lcm", "length", "len", "limit", "ln",
-    "log", "log10", "log2", "lower", "map", "matrix", "max", "mean", "median", "min", "norm",
-    "percent", "perm", "pow", "product", "radians", "range", "rational", "root", "round", "sec",
-    "select", "sign", "simplify", "sin", "sinh", "solve", "sort", "sort_by", "sqrt", "cbrt",
-    "startswith", "std", "stdev", "sum", "symbol", "symbols", "tan", "tanh", "test", "to_entries",
-    "tonumber", "tostring", "trunc", "unique", "upper", "values", "var", "variance",
-];
+const FUNCTIONS: &[&str] =
+    &["abs acos add all any arccos arcsin arctan asin atan atan2 avg ceil ceiling comb contains \
+     cos cosh cot count csc date degrees derivative det diff endswith eq erf exp expand fact \
+     factor factorial first flatten float floor gamma gcd group_by has hypot int integrate \
+     inverse keys last lcm length len limit ln log log10 log2 lower map matrix max mean median \
+     min norm percent perm pow product radians range rational root round sec select sign \
+     simplify sin sinh solve sort sort_by sqrt cbrt startswith std stdev sum symbol symbols tan \
+     tanh test to_entries tonumber tostring trunc unique upper values var variance"];
 
 /// Whether an expression, or each of a list, only computes. `None` for values that hold none.
 pub(super) fn is_plain(value: &Value) -> Option<bool> {
-    match value {
-        Value::String(text) if text.is_empty() => None,
-        Value::String(text) => Some(computes(text)),
-        Value::Array(items) if items.is_empty() => None,
-        Value::Array(items) => Some(items.iter().all(|item| match item {
-            Value::String(text) => computes(text),
-            item => item.is_number(),
-        })),
-        Value::Object(members) if !members.is_empty() => Some(false),
-        Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    if value == "" {
+        return None;
     }
+    each_passes(value, |item| item.as_str().map_or(item.is_number(), computes))
 }
 
 /// What stands before a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Last<'t> {
+enum TokenBefore<'t> {
     /// Nothing, an operator, a bracket that opens, or a word between operands.
     Open,
     Number,
@@ -61,7 +52,7 @@ fn computes(text: &str) -> bool {
         return false;
     }
     let is_word = |c: char| c == '_' || c.is_alphanumeric();
-    let (mut last, mut rest) = (Last::Open, text);
+    let (mut last, mut rest) = (TokenBefore::Open, text);
     while let Some(first) = rest.chars().next() {
         let mut length = first.len_utf8();
         let next = match first {
@@ -73,36 +64,38 @@ fn computes(text: &str) -> bool {
                 length = end.saturating_add(2);
                 let is_odd = |c: char| c.is_control() || matches!(c, '\\' | '$' | '`');
                 let is_plain = !rest.get(..length).unwrap_or_default().contains(is_odd);
-                (is_plain && last == Last::Open).then_some(Last::Text)
+                (is_plain && last == TokenBefore::Open).then_some(TokenBefore::Text)
             }
             '0'..='9' => {
                 length = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-                matches!(last, Last::Open | Last::Name(_) | Last::Number).then_some(Last::Number)
+                matches!(last, TokenBefore::Open | TokenBefore::Name(_) | TokenBefore::Number)
+                    .then_some(TokenBefore::Number)
             }
             _ if is_word(first) => {
                 length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
                 behind(last, rest.get(..length).unwrap_or_default())
             }
             '.' => match last {
-                Last::Name(name) => Some(Last::Dot(LIBRARIES.contains(&name))),
-                Last::Open | Last::Member(_) | Last::Indexed | Last::Number => {
-                    Some(Last::Dot(false))
-                }
-                Last::Dot(_) | Last::Text | Last::Closed => None,
+                TokenBefore::Name(name) => Some(TokenBefore::Dot(LIBRARIES.contains(&name))),
+                TokenBefore::Open
+                | TokenBefore::Member(_)
+                | TokenBefore::Indexed
+                | TokenBefore::Number => Some(TokenBefore::Dot(false)),
+                TokenBefore::Dot(_) | TokenBefore::Text | TokenBefore::Closed => None,
             },
             '(' => {
-                let is_known = |name: &str| FUNCTIONS.contains(&name.to_lowercase().as_str());
+                let is_known = |name: &str| is_listed(name, FUNCTIONS);
                 let opens = match last {
-                    Last::Open | Last::Number | Last::Member(true) => true,
-                    Last::Name(name) => is_known(name),
+                    TokenBefore::Open | TokenBefore::Number | TokenBefore::Member(true) => true,
+                    TokenBefore::Name(name) => is_known(name),
                     _ => false,
                 };
-                opens.then_some(Last::Open)
+                opens.then_some(TokenBefore::Open)
             }
-            ')' => Some(Last::Closed),
-            ']' => Some(Last::Indexed),
+            ')' => Some(TokenBefore::Closed),
+            ']' => Some(TokenBefore::Indexed),
             '+' | '-' | '*' | '/' | '%' | '^' | ',' | '<' | '>' | '=' | '!' | '?' | ':' | '['
-            | '|' | '&' | '~' | '×' | '÷' | '√' | '−' | '°' => Some(Last::Open),
+            | '|' | '&' | '~' | '×' | '÷' | '√' | '−' | '°' => Some(TokenBefore::Open),
             _ => None,
         };
         let Some(next) = next else { return false };
@@ -113,13 +106,17 @@ fn computes(text: &str) -> bool {
 }
 
 /// What a word is behind what stands before it; `None` where it may not stand.
-fn behind<'t>(last: Last<'t>, word: &'t str) -> Option<Last<'t>> {
+fn behind<'t>(last: TokenBefore<'t>, word: &'t str) -> Option<TokenBefore<'t>> {
     let is_joint = JOINTS.contains(&word.to_lowercase().as_str());
     match last {
-        Last::Dot(is_library) => Some(Last::Member(is_library)),
-        _ if is_joint => Some(Last::Open),
-        Last::Open | Last::Number => Some(Last::Name(word)),
-        Last::Name(_) | Last::Member(_) | Last::Text | Last::Closed | Last::Indexed => None,
+        TokenBefore::Dot(is_library) => Some(TokenBefore::Member(is_library)),
+        _ if is_joint => Some(TokenBefore::Open),
+        TokenBefore::Open | TokenBefore::Number => Some(TokenBefore::Name(word)),
+        TokenBefore::Name(_)
+        | TokenBefore::Member(_)
+        | TokenBefore::Text
+        | TokenBefore::Closed
+        | TokenBefore::Indexed => None,
     }
 }
 

@@ -17,18 +17,16 @@ mod tokens;
 mod words;
 
 use serde_json::Value;
+
+use super::each_text_passes;
 use tokens::{Kind, Token, tokens};
 
 /// Whether a query, or each of a list, only reads. Whatever else may hold a query does not; `None`
 /// for values that hold none.
 pub(super) fn is_reading(value: &Value) -> Option<bool> {
     match value {
-        Value::Null => None,
-        Value::String(text) => Some(only_reads(text)),
-        Value::Array(items) if items.is_empty() => None,
-        Value::Array(items) => Some(items.iter().all(|item| item.as_str().is_some_and(only_reads))),
-        Value::Object(members) if members.is_empty() => None,
-        Value::Object(_) | Value::Bool(_) | Value::Number(_) => Some(false),
+        Value::Bool(_) | Value::Number(_) => Some(false),
+        _ => each_text_passes(value, only_reads),
     }
 }
 

@@ -8,14 +8,17 @@ use super::allow_with_constraints;
 use crate::policy_set::PolicySet;
 use crate::query::PolicyQuery;
 
+fn denial(check: CheckKind, reason: ReasonCode, detail: &str) -> CheckResult {
+    CheckResult::new(check, Verdict::Deny, reason, detail)
+}
+
 /// Denies everything once a document has expired.
 pub(super) fn check_expiry(set: &PolicySet, query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     let ends = [("policy", set.policy().expires), ("contracts", set.contracts().expires)];
     for (what, expires) in ends {
         if let Some(at) = expires.filter(|at| *at <= query.now) {
             let detail = format!("the {what} document expired at {at}");
-            let reason = ReasonCode::PolicyUnavailable;
-            out.push(CheckResult::new(CheckKind::System, Verdict::Deny, reason, detail));
+            out.push(denial(CheckKind::System, ReasonCode::PolicyUnavailable, &detail));
         }
     }
 }
@@ -28,12 +31,7 @@ pub(super) fn check_visibility(
 ) {
     if !set.is_visible(query.principal, query.capability) {
         let detail = "there is no such capability for this principal";
-        out.push(CheckResult::new(
-            CheckKind::Contract,
-            Verdict::Deny,
-            ReasonCode::NotFound,
-            detail,
-        ));
+        out.push(denial(CheckKind::Contract, ReasonCode::NotFound, detail));
     }
 }
 
@@ -44,8 +42,7 @@ pub(super) fn check_permissions(query: &PolicyQuery<'_>, out: &mut Vec<CheckResu
     if !needed.is_subset(granted) {
         let missing: Vec<_> = needed.difference(granted).cloned().collect();
         let detail = format!("the capability requires the permissions {}", missing.join(", "));
-        let reason = ReasonCode::MissingPermission;
-        out.push(CheckResult::new(CheckKind::Permission, Verdict::Deny, reason, detail));
+        out.push(denial(CheckKind::Permission, ReasonCode::MissingPermission, &detail));
     }
 }
 
@@ -57,8 +54,7 @@ pub(super) fn check_agents(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) 
             Some(agent) => format!("the capability is not meant for agent `{agent}`"),
             None => "the capability is meant for certain agents, and no agent is named".to_owned(),
         };
-        let reason = ReasonCode::AgentNotAllowed;
-        out.push(CheckResult::new(CheckKind::Permission, Verdict::Deny, reason, detail));
+        out.push(denial(CheckKind::Permission, ReasonCode::AgentNotAllowed, &detail));
     }
 }
 
@@ -73,9 +69,7 @@ pub(super) fn check_agent_declaration(
     let Some(name) = query.principal.agent.as_ref().filter(|_| !declared.is_empty()) else {
         return;
     };
-    let mut deny = |check, reason, detail| {
-        out.push(CheckResult::new(check, Verdict::Deny, reason, detail));
-    };
+    let mut deny = |check, reason, detail: String| out.push(denial(check, reason, &detail));
     let Some(agent) = declared.get(name) else {
         let detail = format!("agent `{name}` is not among the agents that the policy declares");
         return deny(CheckKind::Permission, ReasonCode::AgentNotAllowed, detail);

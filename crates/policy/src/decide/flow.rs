@@ -8,24 +8,26 @@
 //! the whole context of the model, because nobody can tell which parts of it the model will use.
 
 mod address_check;
+mod address_role;
 mod fetched_text;
 mod mask_surroundings;
 mod masked_values;
 mod network_address;
+mod outward_operation;
 mod provenance_check;
-mod provenance_gap;
+pub(crate) mod provenance_gap;
 mod receiver_search;
 mod value_context;
 
 use std::borrow::Cow;
 
 use weaver_types::{
-    CheckKind, CheckResult, Confidentiality, Integrity, Label, Operation, ReasonCode, Remedy,
-    SinkKind, Verdict,
+    CheckKind, CheckResult, Integrity, Label, Operation, ReasonCode, Remedy, SinkKind, Verdict,
 };
 
 use provenance_gap::ProvenanceGap;
 
+use crate::explain::{confidentiality_word, describe_tainting_calls};
 use crate::policy_set::PolicySet;
 use crate::query::PolicyQuery;
 
@@ -86,49 +88,6 @@ fn label_with_masked_values<'a>(query: &PolicyQuery<'a>, label: &'a Label) -> Co
     })
 }
 
-/// Describes the calls that brought in untrusted data: the first by name, the others as a count.
-/// The record of the call lists all of them.
-fn describe_tainting_calls(label: &Label) -> String {
-    match (label.taints.iter().next(), label.taints.len()) {
-        (None, _) => "unnamed calls".to_owned(),
-        (Some(call), 1) => format!("`{call}`"),
-        (Some(call), 2) => format!("`{call}` and 1 more call"),
-        (Some(call), all) => format!("`{call}` and {} more calls", all - 1),
-    }
-}
-
-fn confidentiality_word(confidentiality: Confidentiality) -> &'static str {
-    match confidentiality {
-        Confidentiality::Public => "public",
-        Confidentiality::Internal => "internal",
-        Confidentiality::Confidential => "confidential",
-        Confidentiality::Restricted => "restricted",
-    }
-}
-
 fn flow_hold(reason: ReasonCode, detail: &str) -> CheckResult {
     CheckResult::new(CheckKind::Flow, Verdict::Hold, reason, detail).with_remedy(Remedy::Approval)
-}
-
-#[cfg(test)]
-mod tests {
-    use weaver_types::CallId;
-
-    use super::*;
-
-    #[test]
-    fn one_tainting_call_is_named_and_the_others_counted() {
-        let cases = [
-            (0, "unnamed calls"),
-            (1, "`call_1`"),
-            (2, "`call_1` and 1 more call"),
-            (4, "`call_1` and 3 more calls"),
-        ];
-        for (calls, words) in cases {
-            let calls = (1..=calls).map(|n| CallId::parse(format!("call_{n}")).unwrap());
-            let label =
-                calls.fold(Label::undeclared_output(), |label, call| label.tainted_by(&call));
-            assert_eq!(describe_tainting_calls(&label), words);
-        }
-    }
 }

@@ -7,14 +7,14 @@
 //! way, and it does not depend on the order of the rules.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use weaver_types::{
     ApprovalAuthority, CheckKind, CheckResult, Constraints, JustificationSource, Operation,
     Principal, ReasonCode, Remedy, Verdict,
 };
 
-use crate::name_condition::NameCondition;
+use crate::explain::{missing_roles, quote_names, sources_in_words};
 use crate::policy_set::PolicySet;
 use crate::query::PolicyQuery;
 use crate::rule::{DENY_RULE_CODES, Effect, JustificationRequirement, Requirements, Rule};
@@ -291,15 +291,6 @@ impl<'r> Shortfall<'r> {
     }
 }
 
-fn sources_in_words(sources: &BTreeSet<JustificationSource>) -> String {
-    let word = |source: &JustificationSource| match source {
-        JustificationSource::Human => "a human",
-        JustificationSource::Host => "the host",
-        JustificationSource::Model => "the model",
-    };
-    sources.iter().map(word).collect::<Vec<_>>().join(" or ")
-}
-
 /// Lists unmet requirements: roles, then permissions, then attributes.
 fn unmet_requirements(require: &Requirements, principal: &Principal) -> Vec<UnmetRequirement> {
     let mut out = Vec::new();
@@ -324,19 +315,6 @@ fn unmet_requirements(require: &Requirements, principal: &Principal) -> Vec<Unme
         unmet(CheckKind::Attribute, ReasonCode::MissingAttribute, what);
     }
     out
-}
-
-fn missing_roles(roles: &NameCondition, principal: &Principal) -> String {
-    let all: Vec<_> = roles.all.difference(&principal.roles).collect();
-    if all.is_empty() {
-        format!("the principal has none of the roles {}", quote_names(roles.any.iter().collect()))
-    } else {
-        format!("the principal lacks the roles {}", quote_names(all))
-    }
-}
-
-fn quote_names(names: Vec<&String>) -> String {
-    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether the request contains the justification. A view needs none, because one was given for the

@@ -270,6 +270,24 @@ pub(super) fn suggest_nearest_rules(set: &PolicySet, query: &PolicyQuery<'_>) ->
     }
 }
 
+impl MatchConditions {
+    /// The conditions without the field of this name.
+    pub(crate) fn without_field(&self, name: &str) -> Self {
+        let mut out = self.clone();
+        match name {
+            "arguments" => out.arguments.clear(),
+            "any" => out.any.clear(),
+            "not" => out.not = None,
+            "unless" => out.unless = None,
+            _ => out
+                .fields_mut()
+                .filter(|(field, _)| field.name == name)
+                .for_each(|(_, c)| c.clear()),
+        }
+        out
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -1,23 +1,22 @@
 //! Recognises the beginning of an SQL statement that changes something, in whatever text.
 
+use super::super::is_listed;
+
 /// How many words of a statement are looked at.
 const MAX_WORDS: usize = 64;
 /// What a statement makes, changes or takes away.
-const OBJECTS: [&str; 24] = [
-    "collection", "column", "constraint", "database", "domain", "event", "extension", "function",
-    "index", "keyspace", "login", "policy", "procedure", "publication", "role", "rule", "schema",
-    "sequence", "server", "subscription", "trigger", "type", "user", "view",
-];
+const OBJECTS: &str = "\
+    collection column constraint database domain event extension function index keyspace login \
+    policy procedure publication role rule schema sequence server subscription trigger type user \
+    view";
 /// Words between the verb and what it is about.
-const BETWEEN: [&str; 16] = [
-    "or", "replace", "temp", "temporary", "unique", "materialized", "external", "foreign", "if",
-    "exists", "not", "concurrently", "global", "local", "unlogged", "virtual",
-];
+const BETWEEN: &str = "\
+    or replace temp temporary unique materialized external foreign if exists not concurrently \
+    global local unlogged virtual";
 /// Words of a sentence, where a statement has a name.
-const OF_SENTENCES: [&str; 24] = [
-    "a", "an", "and", "as", "at", "by", "does", "fails", "for", "from", "in", "is", "my", "of",
-    "on", "that", "the", "this", "to", "using", "via", "when", "with", "without",
-];
+const OF_SENTENCES: &str = "\
+    a an and as at by does fails for from in is my of on that the this to using via when with \
+    without";
 
 /// Whether a text, or a part of it behind a `;`, begins like such a statement.
 pub(super) fn holds_change(text: &str) -> bool {
@@ -25,15 +24,14 @@ pub(super) fn holds_change(text: &str) -> bool {
 }
 
 fn begins_like_change(part: &str) -> bool {
-    const VERBS: [&str; 16] = [
-        "alter", "attach", "call", "copy", "create", "delete", "drop", "exec", "execute", "grant",
-        "insert", "load", "merge", "replace", "truncate", "update",
-    ];
+    const VERBS: &str = "\
+        alter attach call copy create delete drop exec execute grant insert load merge replace \
+        truncate update";
     let part = skip_blank(part);
     let length = part.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(part.len());
     let (Some(verb), Some(rest)) = (part.get(..length), part.get(length..)) else { return false };
     let verb = verb.to_ascii_lowercase();
-    if !VERBS.contains(&verb.as_str()) || rest.starts_with(['_', '-', ':', '=']) {
+    if !is_listed(&verb, &[VERBS]) || rest.starts_with(['_', '-', ':', '=']) {
         return false;
     }
     let tokens = tokens(rest);
@@ -45,7 +43,7 @@ fn is_change(verb: &str, tokens: &[String]) -> bool {
     let has = |words: &[&str]| tokens.iter().any(|token| words.contains(&token.as_str()));
     let is_name = |token: &str| {
         let begins = token.starts_with(|c: char| c.is_alphanumeric() || "_\"`[@#$*".contains(c));
-        begins && !OF_SENTENCES.contains(&token)
+        begins && !is_listed(token, &[OF_SENTENCES])
     };
     match verb {
         "delete" => at(0) == "from" && is_name(at(1)) || at(0) == "data" && at(1) == "{",
@@ -70,14 +68,13 @@ fn is_change(verb: &str, tokens: &[String]) -> bool {
         "grant" => has(&["on", "to"]) && is_name(at(0)) && !has(&["how"]) && tokens.len() <= 16,
         "attach" => at(0) == "'" || at(0) == "database",
         "create" | "alter" | "drop" => {
-            let between =
-                tokens.iter().take_while(|token| BETWEEN.contains(&token.as_str())).count();
+            let between = tokens.iter().take_while(|token| is_listed(token, &[BETWEEN])).count();
             let object = at(between);
             let after = tokens.get(between.saturating_add(1)..).unwrap_or_default();
-            let mut named = after.iter().skip_while(|token| BETWEEN.contains(&token.as_str()));
+            let mut named = after.iter().skip_while(|token| is_listed(token, &[BETWEEN]));
             let is_named = named.next().is_some_and(|name| is_name(name));
             let is_defined = verb != "create" || has(&["(", "as", "like"]);
-            is_named && (OBJECTS.contains(&object) || object == "table" && is_defined)
+            is_named && (is_listed(object, &[OBJECTS]) || object == "table" && is_defined)
         }
         _ => false,
     }

@@ -6,13 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::statement_reader::is_one_of;
+use super::super::is_listed;
 
 /// The columns that the known functions have by themselves.
-const COLUMNS: [&str; 13] = [
-    "key", "value", "ordinality", "type", "atom", "id", "parent", "fullkey", "path", "start",
-    "stop", "step", "name",
-];
+const COLUMNS: [&str; 1] =
+    ["key value ordinality type atom id parent fullkey path start stop step name"];
 /// Beginnings of functions that only databases without this notation have.
 const OTHER_DATABASES: [&str; 2] = ["duckdb_", "pragma_"];
 
@@ -62,7 +60,7 @@ impl<'t> FunctionSources<'t> {
     pub(super) fn called_by_dot(&self) -> Option<&'t str> {
         let is_call = |(first, second): &&(&str, &'t str)| {
             let columns = self.columns.get(&folded(first));
-            columns.is_some_and(|columns| !is_one_of(second, &COLUMNS) && !columns.contains(second))
+            columns.is_some_and(|columns| !is_listed(second, &COLUMNS) && !columns.contains(second))
         };
         self.dotted.iter().find(is_call).map(|(_, second)| *second)
     }

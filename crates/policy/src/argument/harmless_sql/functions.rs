@@ -82,13 +82,11 @@ pub(super) const TABLE_PRAGMAS: &[&str] = &[
 ];
 
 /// Pragmas that tell something and take no argument: with one, some of them change it.
-pub(super) const BARE_PRAGMAS: &[&str] = &[
-    "table_list", "database_list", "collation_list", "function_list", "module_list", "pragma_list",
-    "compile_options", "user_version", "schema_version", "application_id", "encoding",
-    "page_count", "page_size", "freelist_count", "integrity_check", "quick_check", "journal_mode",
-    "foreign_keys", "show_tables", "show_tables_expanded", "show_databases", "database_size",
-    "version", "platform", "collations",
-];
+pub(super) const BARE_PRAGMAS: &[&str] =
+    &["table_list database_list collation_list function_list module_list pragma_list \
+     compile_options user_version schema_version application_id encoding page_count page_size \
+     freelist_count integrity_check quick_check journal_mode foreign_keys show_tables \
+     show_tables_expanded show_databases database_size version platform collations"];
 
 /// Units of an interval.
 pub(super) const UNITS: &[&str] = &[
@@ -102,9 +100,3 @@ pub(super) const FILE_ENDINGS: &[&str] = &[
     "csv", "tsv", "txt", "json", "jsonl", "ndjson", "parquet", "xlsx", "xls", "arrow", "feather",
     "avro", "orc", "gz", "zst", "bz2", "zip", "db", "sqlite", "sqlite3", "duckdb", "gpkg", "shp",
 ];
-
-/// Whether a function is in one of these lists, whatever its case.
-pub(super) fn is_listed(function: &str, lists: &[&str]) -> bool {
-    let mut names = lists.iter().flat_map(|list| list.split(' '));
-    names.any(|name| name.eq_ignore_ascii_case(function))
-}

@@ -33,6 +33,8 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Ambiguity> {
     let mut rest = text.char_indices().peekable();
     let (mut found, mut in_brackets) = (Vec::new(), false);
     while let Some((start, first)) = rest.next() {
+        let symbol =
+            |rest: &mut CharactersLeft<'_>| since(text, rest, start).map(Token::Symbol).ok_or(MARK);
         let token = match first {
             ' ' | '\t' | '\n' | '\r' => continue,
             '\'' => Token::Text(quoted(text, &mut rest, first).ok_or(QUOTE)?),
@@ -41,9 +43,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Ambiguity> {
             letter if letter.is_alphabetic() => Token::Word(word(text, &mut rest, start)?),
             '0'..='9' => number(&mut rest).ok_or(NUMBER)?,
             '?' => Token::Number,
-            ':' if rest.next_if(|(_, c)| *c == ':').is_some() => {
-                Token::Symbol(since(text, &mut rest, start).ok_or(MARK)?)
-            }
+            ':' if rest.next_if(|(_, c)| *c == ':').is_some() => symbol(&mut rest)?,
             ':' | '$' => {
                 let name = take_while(text, &mut rest, is_word).unwrap_or_default();
                 if name.is_empty() {
@@ -63,11 +63,11 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Ambiguity> {
             // The members of JSON: `->` and `->>`.
             '-' if next_is(&mut rest, '>') => {
                 take_while(text, &mut rest, |c| c == '>');
-                Token::Symbol(since(text, &mut rest, start).ok_or(MARK)?)
+                symbol(&mut rest)?
             }
             '<' | '>' | '!' | '=' | '|' | '@' | '&' => {
                 take_while(text, &mut rest, |c| matches!(c, '<' | '>' | '=' | '|' | '@' | '&'));
-                Token::Symbol(since(text, &mut rest, start).ok_or(MARK)?)
+                symbol(&mut rest)?
             }
             '[' | ']' => {
                 // Of an array, or around a name: what both end with must be the same bracket.
@@ -77,10 +77,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Ambiguity> {
                     return Err(MARK);
                 }
                 in_brackets = opens;
-                Token::Symbol(since(text, &mut rest, start).ok_or(MARK)?)
+                symbol(&mut rest)?
             }
             '(' | ')' | ',' | '.' | ';' | '*' | '+' | '-' | '/' | '%' | '~' | '^' => {
-                Token::Symbol(since(text, &mut rest, start).ok_or(MARK)?)
+                symbol(&mut rest)?
             }
             _ => return Err(MARK),
         };
@@ -104,7 +104,7 @@ fn is_read_start(first: Token<'_>) -> bool {
 
 /// Skips a comment to the end of the line, behind its first dash. Databases agree on it if a blank
 /// follows the dashes and nothing in it could be read as the end of a line.
-fn skips_line_comment(rest: &mut Rest<'_>) -> bool {
+fn skips_line_comment(rest: &mut CharactersLeft<'_>) -> bool {
     rest.next();
     if !rest.peek().is_none_or(|(_, c)| matches!(c, ' ' | '\n')) {
         return false;
@@ -123,30 +123,34 @@ fn skips_line_comment(rest: &mut Rest<'_>) -> bool {
     }
 }
 
-type Rest<'t> = Peekable<CharIndices<'t>>;
+type CharactersLeft<'t> = Peekable<CharIndices<'t>>;
 
 fn is_word(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }
 
-fn next_is(rest: &mut Rest<'_>, wanted: char) -> bool {
+fn next_is(rest: &mut CharactersLeft<'_>, wanted: char) -> bool {
     rest.peek().is_some_and(|(_, c)| *c == wanted)
 }
 
 /// The text from a place to the next character.
-fn since<'t>(text: &'t str, rest: &mut Rest<'_>, start: usize) -> Option<&'t str> {
+fn since<'t>(text: &'t str, rest: &mut CharactersLeft<'_>, start: usize) -> Option<&'t str> {
     let end = rest.peek().map_or(text.len(), |(end, _)| *end);
     text.get(start..end)
 }
 
-fn take_while<'t>(text: &'t str, rest: &mut Rest<'_>, fits: fn(char) -> bool) -> Option<&'t str> {
+fn take_while<'t>(
+    text: &'t str,
+    rest: &mut CharactersLeft<'_>,
+    fits: fn(char) -> bool,
+) -> Option<&'t str> {
     let start = rest.peek().map_or(text.len(), |(start, _)| *start);
     while rest.next_if(|(_, c)| fits(*c)).is_some() {}
     since(text, rest, start)
 }
 
 /// The content between quotes, of which two together stand for one.
-fn quoted<'t>(text: &'t str, rest: &mut Rest<'_>, quote: char) -> Option<&'t str> {
+fn quoted<'t>(text: &'t str, rest: &mut CharactersLeft<'_>, quote: char) -> Option<&'t str> {
     let start = rest.peek().map(|(start, _)| *start)?;
     let mut before = quote;
     while let Some((end, c)) = rest.next() {
@@ -163,7 +167,11 @@ fn quoted<'t>(text: &'t str, rest: &mut Rest<'_>, quote: char) -> Option<&'t str
 }
 
 /// A word. A quote directly behind it makes it the prefix of a text.
-fn word<'t>(text: &'t str, rest: &mut Rest<'_>, start: usize) -> Result<&'t str, Ambiguity> {
+fn word<'t>(
+    text: &'t str,
+    rest: &mut CharactersLeft<'_>,
+    start: usize,
+) -> Result<&'t str, Ambiguity> {
     take_while(text, rest, is_word);
     match rest.peek() {
         Some((_, '\'' | '"' | '`' | '$' | '&')) => Err(PREFIX),
@@ -171,8 +179,10 @@ fn word<'t>(text: &'t str, rest: &mut Rest<'_>, start: usize) -> Result<&'t str,
     }
 }
 
-fn number<'t>(rest: &mut Rest<'_>) -> Option<Token<'t>> {
-    let digits = |rest: &mut Rest<'_>| while rest.next_if(|(_, c)| c.is_ascii_digit()).is_some() {};
+fn number<'t>(rest: &mut CharactersLeft<'_>) -> Option<Token<'t>> {
+    let digits = |rest: &mut CharactersLeft<'_>| {
+        while rest.next_if(|(_, c)| c.is_ascii_digit()).is_some() {}
+    };
     digits(rest);
     if rest.next_if(|(_, c)| *c == '.').is_some() {
         digits(rest);

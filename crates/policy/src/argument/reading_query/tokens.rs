@@ -28,7 +28,7 @@ pub(super) struct Token<'t> {
     pub(super) adjoins: bool,
 }
 
-type Rest<'t> = Peekable<CharIndices<'t>>;
+type CharactersLeft<'t> = Peekable<CharIndices<'t>>;
 
 /// The tokens; `None` where languages differ: marks of comments, quotes that are not closed in
 /// their line, escapes, markup, and unknown characters.
@@ -118,7 +118,7 @@ fn is_word_character(c: char) -> bool {
 }
 
 /// Reads the rest of a word. A dash between two of its characters belongs to it: `string-length`.
-fn word(rest: &mut Rest<'_>) -> Kind {
+fn word(rest: &mut CharactersLeft<'_>) -> Kind {
     loop {
         while rest.next_if(|(_, c)| is_word_character(*c)).is_some() {}
         let mut ahead = rest.clone();
@@ -132,7 +132,7 @@ fn word(rest: &mut Rest<'_>) -> Kind {
 }
 
 /// Reads the rest of a number, with a unit of at most two letters.
-fn number(rest: &mut Rest<'_>) -> Option<Kind> {
+fn number(rest: &mut CharactersLeft<'_>) -> Option<Kind> {
     let mut letters = 0;
     while let Some((_, c)) = rest.next_if(|(_, c)| *c == '.' || is_word_character(*c)) {
         letters += usize::from(!c.is_ascii_digit() && c != '.');
@@ -141,7 +141,7 @@ fn number(rest: &mut Rest<'_>) -> Option<Kind> {
 }
 
 /// Skips what is in quotes, up to the one that closes, in the same line.
-fn skips_quoted(rest: &mut Rest<'_>, quote: char) -> bool {
+fn skips_quoted(rest: &mut CharactersLeft<'_>, quote: char) -> bool {
     let mut before = quote;
     for (_, c) in rest.by_ref() {
         let is_escape = before == '\\' && (c == quote || matches!(c, 'u' | 'U' | 'x' | 'X' | 'N'));
@@ -158,7 +158,7 @@ fn skips_quoted(rest: &mut Rest<'_>, quote: char) -> bool {
 }
 
 /// Skips an address in angle brackets, in which nothing else can be hidden.
-fn skips_iri(text: &str, rest: &mut Rest<'_>) -> bool {
+fn skips_iri(text: &str, rest: &mut CharactersLeft<'_>) -> bool {
     let plain = |c: char| is_word_character(c) || "+.-:/#?&=%~@".contains(c);
     let Some((inside, _)) = text.get(1..).and_then(|text| text.split_once('>')) else {
         return false;
@@ -174,7 +174,7 @@ fn skips_iri(text: &str, rest: &mut Rest<'_>) -> bool {
 }
 
 /// Skips a line of plain words behind `//` or `#`, which hides nothing where it is no comment.
-fn skips_comment(text: &str, rest: &mut Rest<'_>) -> bool {
+fn skips_comment(text: &str, rest: &mut CharactersLeft<'_>) -> bool {
     let line = text.split(['\n', '\r']).next().unwrap_or_default();
     let Some(words) = line.strip_prefix("// ").or_else(|| line.strip_prefix("# ")) else {
         return false;

@@ -1,5 +1,7 @@
 //! Words of the languages of queries.
 
+use super::super::is_listed;
+
 /// Whether a word, in lower case, changes something or reaches out in one of the languages.
 pub(super) fn changes(word: &str) -> bool {
     CHANGES.contains(&word)
@@ -49,98 +51,67 @@ pub(super) fn is_piped(word: &str) -> bool {
 
 /// Whether a function of this name, in lower case, only computes.
 pub(super) fn computes(name: &str) -> bool {
-    FUNCTIONS.contains(&name) || DOTTED_FUNCTIONS.contains(&name)
+    is_listed(name, FUNCTIONS)
 }
-
-const DOTTED_FUNCTIONS: &[&str] = &[
-    "date.truncate",
-    "datetime.truncate",
-    "datetime.fromepoch",
-    "datetime.fromepochmillis",
-    "duration.between",
-    "duration.indays",
-    "duration.inmonths",
-    "duration.inseconds",
-    "localdatetime.truncate",
-    "point.distance",
-    "time.truncate",
-];
 
 const FUNCTIONS: &[&str] = &[
     // Cypher and GQL.
-    "abs", "all_nodes", "allshortestpaths", "any", "avg", "ceil", "ceiling", "char_length",
-    "coalesce", "collect", "cos", "count", "date", "datetime", "degrees", "duration", "elementid",
-    "endnode", "exists", "exp", "floor", "head", "id", "isempty", "isnan", "keys", "labels",
-    "last", "length", "localdatetime", "localtime", "log", "log10", "ltrim", "max", "min", "nodes",
-    "none", "percentilecont", "percentiledisc", "point", "properties", "radians", "range",
-    "reduce", "relationships", "rels", "reverse", "round", "rtrim", "shortestpath", "sign", "sin",
-    "single", "size", "split", "sqrt", "startnode", "stdev", "stdevp", "substring", "sum", "tail",
-    "tan", "time", "timestamp", "toboolean", "tofloat", "tointeger", "tolower", "tostring",
-    "toupper", "trim", "type", "upper", "lower", "label", "offset", // SPARQL.
-    "bound", "concat", "contains", "datatype", "day", "group_concat", "hours", "if", "iri",
-    "isblank", "isiri", "isliteral", "isnumeric", "isuri", "lang", "langmatches", "lcase",
-    "minutes", "month", "now", "regex", "sample", "sameterm", "seconds", "str", "strafter",
-    "strbefore", "strdt", "strends", "strlang", "strlen", "strstarts", "substr", "ucase", "uri",
-    "year", // KQL.
-    "ago", "arg_max", "arg_min", "array_length", "avgif", "bin", "column_ifexists", "countif",
-    "datetime_add", "datetime_diff", "dcount", "dcountif", "dynamic", "endofday", "endofmonth",
-    "extract", "format_datetime", "hourofday", "iff", "indexof", "isnotempty", "isnotnull",
-    "isnull", "make_list", "make_set", "makelist", "makeset", "materialize", "maxif", "minif",
-    "next", "parse_json", "percentile", "percentiles", "prev", "row_number", "startofday",
-    "startofhour", "startofmonth", "startofweek", "strcat", "sumif", "timespan", "todatetime",
-    "todouble", "todynamic", "toint", "tolong", "toreal", "toscalar", "totimespan", "variance",
+    "abs all_nodes allshortestpaths any avg ceil ceiling char_length coalesce collect cos count \
+     date datetime degrees duration elementid endnode exists exp floor head id isempty isnan \
+     keys labels last length localdatetime localtime log log10 ltrim max min nodes none \
+     percentilecont percentiledisc point properties radians range reduce relationships rels \
+     reverse round rtrim shortestpath sign sin single size split sqrt startnode stdev stdevp \
+     substring sum tail tan time timestamp toboolean tofloat tointeger tolower tostring toupper \
+     trim type upper lower label offset",
+    // SPARQL.
+    "bound concat contains datatype day group_concat hours if iri isblank isiri isliteral \
+     isnumeric isuri lang langmatches lcase minutes month now regex sample sameterm seconds str \
+     strafter strbefore strdt strends strlang strlen strstarts substr ucase uri year",
+    // KQL.
+    "ago arg_max arg_min array_length avgif bin column_ifexists countif datetime_add \
+     datetime_diff dcount dcountif dynamic endofday endofmonth extract format_datetime \
+     hourofday iff indexof isnotempty isnotnull isnull make_list make_set makelist makeset \
+     materialize maxif minif next parse_json percentile percentiles prev row_number startofday \
+     startofhour startofmonth startofweek strcat sumif timespan todatetime todouble todynamic \
+     toint tolong toreal toscalar totimespan variance",
     // Flux and InfluxQL.
-    "aggregatewindow", "bottom", "contains", "derivative", "difference", "distinct", "fill",
-    "filter", "first", "from", "group", "histogram", "increase", "integral", "keep", "limit",
-    "map", "mean", "median", "mode", "pivot", "quantile", "sort", "spread", "stddev", "top",
-    "window", "yield", "holt_winters", "moving_average", "movingaverage", "elapsed",
+    "aggregatewindow bottom contains derivative difference distinct fill filter first from \
+     group histogram increase integral keep limit map mean median mode pivot quantile sort \
+     spread stddev top window yield holt_winters moving_average movingaverage elapsed",
     // XPath and XQuery.
-    "ancestor", "attribute", "avg", "boolean", "ceiling", "comment", "data", "deep-equal",
-    "distinct-values", "element", "empty", "ends-with", "false", "index-of", "local-name",
-    "lower-case", "matches", "name", "node", "node-name", "normalize-space", "not", "number",
-    "position", "root", "starts-with", "string", "string-join", "string-length", "subsequence",
-    "substring-after", "substring-before", "text", "tokenize", "translate", "true", "upper-case",
-    "year-from-date", "month-from-date", "xs:date", "xs:integer", "xs:decimal", "xs:string",
-    "xs:double", "xs:datetime", "xsd:integer", "xsd:decimal", "xsd:double", "xsd:date",
-    "xsd:datetime", "xsd:string", // AQL.
-    "average", "document", "flatten", "is_null", "like", "merge_recursive", "sorted", "unique",
-    "values", "date_now", "date_format", "to_number", "to_string", "attributes",
+    "ancestor attribute avg boolean ceiling comment data deep-equal distinct-values element \
+     empty ends-with false index-of local-name lower-case matches name node node-name \
+     normalize-space not number position root starts-with string string-join string-length \
+     subsequence substring-after substring-before text tokenize translate true upper-case \
+     year-from-date month-from-date xs:date xs:integer xs:decimal xs:string xs:double \
+     xs:datetime xsd:integer xsd:decimal xsd:double xsd:date xsd:datetime xsd:string",
+    // AQL.
+    "average document flatten is_null like merge_recursive sorted unique values date_now \
+     date_format to_number to_string attributes",
+    // Of libraries.
+    "date.truncate datetime.truncate datetime.fromepoch datetime.fromepochmillis \
+     duration.between duration.indays duration.inmonths duration.inseconds \
+     localdatetime.truncate point.distance time.truncate",
 ];
 
 /// Whether a step of a Gremlin traversal, in lower case, only reads.
 pub(super) fn traverses(step: &str) -> bool {
     const STEPS: &[&str] = &[
-        "aggregate", "and", "as", "both", "bothe", "bothv", "by", "cap", "choose", "coalesce",
-        "constant", "count", "dedup", "e", "elementmap", "emit", "fold", "group", "groupcount",
-        "has", "hasid", "haskey", "haslabel", "hasnext", "hasnot", "hasvalue", "id", "in", "ine",
-        "inv", "is", "key", "label", "limit", "local", "loops", "match", "max", "mean", "min",
-        "next", "not", "optional", "or", "order", "otherv", "out", "oute", "outv", "path",
-        "project", "properties", "propertymap", "range", "repeat", "sample", "select",
-        "simplepath", "skip", "sum", "tail", "times", "tolist", "toset", "tree", "unfold", "union",
-        "until", "v", "value", "valuemap", "values", "where",
+        "aggregate and as both bothe bothv by cap choose coalesce constant count dedup e elementmap \
+         emit fold group groupcount has hasid haskey haslabel hasnext hasnot hasvalue id in ine inv \
+         is key label limit local loops match max mean min next not optional or order otherv out \
+         oute outv path project properties propertymap range repeat sample select simplepath skip \
+         sum tail times tolist toset tree unfold union until v value valuemap values where",
     ];
-    STEPS.contains(&step)
+    is_listed(step, STEPS)
 }
 
 /// Whether a procedure, in lower case, only tells what the database holds.
 pub(super) fn tells(procedure: &str) -> bool {
-    const PROCEDURES: &[&str] = &[
-        "apoc.meta.data",
-        "apoc.meta.schema",
-        "db.constraints",
-        "db.indexes",
-        "db.info",
-        "db.labels",
-        "db.ping",
-        "db.propertykeys",
-        "db.relationshiptypes",
-        "db.schema.nodetypeproperties",
-        "db.schema.reltypeproperties",
-        "db.schema.visualization",
-        "dbms.components",
-        "show_connection",
-        "show_tables",
-        "table_info",
-    ];
-    PROCEDURES.contains(&procedure)
+    const PROCEDURES: &[&str] =
+        &["apoc.meta.data apoc.meta.schema db.constraints db.indexes db.info db.labels db.ping \
+         db.propertykeys db.relationshiptypes db.schema.nodetypeproperties \
+         db.schema.reltypeproperties db.schema.visualization dbms.components show_connection \
+         show_tables table_info"];
+    is_listed(procedure, PROCEDURES)
 }

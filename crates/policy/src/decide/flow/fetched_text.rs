@@ -9,57 +9,44 @@ use std::borrow::Cow;
 
 use weaver_text::values;
 
-use super::network_address::{self, AddressRole};
+use super::address_role::AddressRole;
+use super::network_address;
+use crate::argument::is_listed;
 
-/// What stands before such an address, in lower case, and what else must be in the text.
-const REFERENCES: [(&str, Need); 24] = [
-    ("href", Need::TagThatFetches),
-    ("src", Need::Tag),
-    ("srcset", Need::Tag),
-    ("poster", Need::Tag),
-    ("background", Need::Tag),
-    ("data", Need::Tag),
-    ("schemalocation", Need::Tag),
-    ("image", Need::Anything),
-    ("shapefile", Need::Anything),
-    ("imagepath", Need::Anything),
-    ("system", Need::Tag),
-    ("public", Need::Tag),
-    ("url(", Need::Anything),
-    ("@import", Need::Anything),
-    ("$ref", Need::Anything),
-    ("!include", Need::Anything),
-    ("!includeurl", Need::Anything),
-    ("!import", Need::Anything),
-    ("include::", Need::Anything),
-    ("image::", Need::Anything),
-    ("figure::", Need::Anything),
-    ("](", Need::Picture),
-    ("]:", Need::Picture),
-    ("\\includegraphics", Need::Anything),
+/// What stands before such an address, in lower case, by what else must be in the text.
+const REFERENCES: [(ReferencePlace, &[&str]); 4] = [
+    (
+        ReferencePlace::Anywhere,
+        &[
+            "image", "shapefile", "imagepath", "url(", "@import", "$ref", "!include",
+            "!includeurl", "!import", "include::", "image::", "figure::", "\\includegraphics",
+        ],
+    ),
+    (
+        ReferencePlace::WithTag,
+        &["src", "srcset", "poster", "background", "data", "schemalocation", "system", "public"],
+    ),
+    (ReferencePlace::WithFetchingTag, &["href"]),
+    (ReferencePlace::WithPicture, &["](", "]:"]),
 ];
 /// Tags that fetch nothing for their `href`: a link waits until somebody follows it.
-const TAGS_WITHOUT_FETCH: [&str; 74] = [
-    "a", "abbr", "area", "article", "aside", "b", "blockquote", "body", "br", "button", "caption",
-    "center", "cite", "code", "col", "colgroup", "dd", "del", "details", "div", "dl", "dt", "em",
-    "figcaption", "figure", "font", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head",
-    "header", "hr", "html", "i", "img", "input", "ins", "kbd", "label", "li", "main", "mark",
-    "meta", "nav", "ol", "option", "p", "picture", "pre", "q", "s", "samp", "section", "select",
-    "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th",
-    "thead", "title", "tr", "ul",
-];
+const TAGS_WITHOUT_FETCH: &str = "\
+    a abbr area article aside b blockquote body br button caption center cite code col colgroup \
+    dd del details div dl dt em figcaption figure font footer form h1 h2 h3 h4 h5 h6 head header \
+    hr html i img input ins kbd label li main mark meta nav ol option p picture pre q s samp \
+    section select small span strong sub summary sup table tbody td tfoot th thead title tr ul";
 /// Hosts of the names of vocabularies, which readers know by heart.
 const VOCABULARIES: [&str; 3] = ["www.w3.org/", "json-schema.org/", "purl.org/"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Need {
-    Anything,
+enum ReferencePlace {
+    Anywhere,
     /// A tag anywhere in the text.
-    Tag,
+    WithTag,
     /// A tag that is not known to fetch nothing.
-    TagThatFetches,
+    WithFetchingTag,
     /// A picture in Markdown anywhere in the text: its address may stand at the end of the text.
-    Picture,
+    WithPicture,
 }
 
 /// The addresses of other machines in a text that a reader of it would fetch from.
@@ -120,9 +107,18 @@ impl Tags {
             }
             tags.any = true;
             let name = part.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-            tags.may_fetch |= !TAGS_WITHOUT_FETCH.contains(&name);
+            tags.may_fetch |= !is_listed(name, &[TAGS_WITHOUT_FETCH]);
         }
         tags
+    }
+
+    fn allow(self, place: ReferencePlace) -> bool {
+        match place {
+            ReferencePlace::Anywhere => true,
+            ReferencePlace::WithTag => self.any,
+            ReferencePlace::WithFetchingTag => self.may_fetch,
+            ReferencePlace::WithPicture => self.has_picture,
+        }
     }
 }
 
@@ -134,13 +130,7 @@ fn reference_at(lower: &str, at: usize, tags: Tags) -> Option<(&'static str, usi
     }
     let before = lower.get(..at).unwrap_or_default().chars().next_back();
     let in_word = before.is_some_and(char::is_alphanumeric);
-    let holds = |(words, need): &&(&'static str, Need)| {
-        let is_allowed = match need {
-            Need::Anything => true,
-            Need::Tag => tags.any,
-            Need::TagThatFetches => tags.may_fetch,
-            Need::Picture => tags.has_picture,
-        };
+    let holds = |words: &&str| {
         let starts_word = words.starts_with(|c: char| c.is_ascii_alphabetic());
         let next = rest.get(words.len()..).unwrap_or_default().trim_start().chars().next();
         let is_whole = match *words {
@@ -151,11 +141,12 @@ fn reference_at(lower: &str, at: usize, tags: Tags) -> Option<(&'static str, usi
             // An attribute has its value after `=`.
             _ => next == Some('='),
         };
-        rest.starts_with(words) && is_allowed && is_whole && !(starts_word && in_word)
+        rest.starts_with(words) && is_whole && !(starts_word && in_word)
     };
+    let allowed = REFERENCES.iter().filter(|(place, _)| tags.allow(*place));
     // The longest, so that `!includeurl` is not `!include`.
-    let found = REFERENCES.iter().filter(holds).max_by_key(|(words, _)| words.len());
-    found.map(|(words, _)| (*words, at.saturating_add(words.len())))
+    let found = allowed.flat_map(|(_, all)| *all).copied().filter(holds).max_by_key(|w| w.len());
+    found.map(|words| (words, at.saturating_add(words.len())))
 }
 
 /// What a reference refers to, from where its words end, and how many bytes that is.

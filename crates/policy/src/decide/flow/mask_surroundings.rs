@@ -7,17 +7,18 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
 use weaver_text::split;
 use weaver_text::values;
 use weaver_types::{Impact, SinkKind, World};
 
-use super::network_address::{self, AddressRole};
+use super::address_role::AddressRole;
+use super::network_address;
 use super::provenance_check::{json_pointer, shortened};
 use crate::argument::is_harmless_sql;
 use crate::critical::{self, ArgumentRole, PathStep, ToolWords};
 use crate::provenance::argument_name;
 use crate::query::PolicyQuery;
+use crate::value_search::{ValueText, find_in_texts};
 
 /// What stands for a mask while its text is judged: a plain word, as a value may be.
 const PLACEHOLDER: &str = "m";
@@ -31,28 +32,8 @@ const REQUEST_WORDS: [&str; 6] =
 pub(super) struct EmbeddedMask {
     pub(super) mask: String,
     pub(super) place: String,
-    pub(super) text: FollowedText,
-}
-
-/// A text that a program follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FollowedText {
-    Address,
-    Markup,
-    Statement,
-    Program,
-}
-
-impl FollowedText {
     /// The text in words.
-    pub(super) fn describe(self) -> &'static str {
-        match self {
-            Self::Address => "a text with an address in it",
-            Self::Markup => "markup",
-            Self::Statement => "a statement",
-            Self::Program => "a program",
-        }
-    }
+    pub(super) text: &'static str,
 }
 
 /// The first mask of these that is a part of a text which a program follows, at a place where that
@@ -70,7 +51,9 @@ pub(super) fn find(query: &PolicyQuery<'_>, masks: &BTreeSet<&str>) -> Option<Em
             && spec.effects.world == World::Closed
             && query.capability.sink() == SinkKind::None,
     };
-    search.find(query.as_written.or(query.arguments)?, &mut Vec::new())
+    let mut find =
+        |text: ValueText<'_>, at: &[PathStep<'_>]| search.find_in_text(text.as_str(), at);
+    find_in_texts(query.as_written.or(query.arguments)?, &mut Vec::new(), &mut find)
 }
 
 struct MaskSearch<'a> {
@@ -82,29 +65,9 @@ struct MaskSearch<'a> {
 }
 
 impl MaskSearch<'_> {
-    fn find<'v>(&self, value: &'v Value, at: &mut Vec<PathStep<'v>>) -> Option<EmbeddedMask> {
-        match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) => None,
-            Value::String(text) => self.find_in_text(text, at),
-            Value::Array(items) => items.iter().enumerate().find_map(|(index, item)| {
-                at.push(PathStep::item(index));
-                let found = self.find(item, at);
-                at.pop();
-                found
-            }),
-            Value::Object(members) => members.iter().find_map(|(name, member)| {
-                let found = self.find_in_text(name, at);
-                at.push(PathStep::member(name));
-                let found = found.or_else(|| self.find(member, at));
-                at.pop();
-                found
-            }),
-        }
-    }
-
     fn find_in_text(&self, text: &str, at: &[PathStep<'_>]) -> Option<EmbeddedMask> {
         let parts = self.parts(text);
-        let mask = parts.iter().find_map(|part| part.filter_mask(text))?;
+        let mask = parts.iter().find(|part| part.is_mask)?.text;
         if parts.len() == 1 {
             return None;
         }
@@ -114,14 +77,10 @@ impl MaskSearch<'_> {
         if is_content && self.is_local_write {
             return None;
         }
-        let bare = |range: std::ops::Range<usize>| -> String {
-            let parts = parts.get(range).unwrap_or_default();
-            parts.iter().map(|part| part.filter_text(text).unwrap_or(PLACEHOLDER)).collect()
-        };
-        let whole = bare(0..parts.len());
+        let whole: String = parts.iter().map(|part| part.shown()).collect();
         // In a text for people an address elsewhere in it is nothing that the mask is a part of.
         let found = match is_content && !self.reads {
-            true => pieces_with_placeholder(&parts, text).find_map(|piece| kind(&piece, role)),
+            true => pieces_with_placeholder(&parts).find_map(|piece| kind(&piece, role)),
             false => kind(&whole, role),
         };
         found.map(|kind| EmbeddedMask {
@@ -142,7 +101,10 @@ impl MaskSearch<'_> {
     }
 
     /// The text in parts: masks, and what is around them. Empty parts are left out.
-    fn parts(&self, text: &str) -> Vec<Part> {
+    fn parts<'t>(&self, text: &'t str) -> Vec<TextPart<'t>> {
+        let part = |from: usize, to: usize, is_mask| {
+            text.get(from..to).map(|text| TextPart { text, is_mask })
+        };
         let (mut parts, mut kept, mut from) = (Vec::new(), 0, 0);
         while let Some(length) = text.get(from..).and_then(|rest| rest.find(']')) {
             let end = from + length + 1;
@@ -150,45 +112,37 @@ impl MaskSearch<'_> {
             if let Some(start) = start
                 && text.get(start..end).is_some_and(|mask| self.masks.contains(mask))
             {
-                if start > kept {
-                    parts.push(Part { start: kept, end: start, is_mask: false });
-                }
-                parts.push(Part { start, end, is_mask: true });
+                parts.extend(part(kept, start, false));
+                parts.extend(part(start, end, true));
                 kept = end;
             }
             from = end;
         }
-        if kept < text.len() {
-            parts.push(Part { start: kept, end: text.len(), is_mask: false });
-        }
+        parts.extend(part(kept, text.len(), false));
+        parts.retain(|part| !part.text.is_empty());
         parts
     }
 }
 
 /// A part of a text.
-struct Part {
-    start: usize,
-    end: usize,
+struct TextPart<'t> {
+    text: &'t str,
     is_mask: bool,
 }
 
-impl Part {
-    fn filter_mask<'t>(&self, text: &'t str) -> Option<&'t str> {
-        text.get(self.start..self.end).filter(|_| self.is_mask)
-    }
-
-    fn filter_text<'t>(&self, text: &'t str) -> Option<&'t str> {
-        text.get(self.start..self.end).filter(|_| !self.is_mask)
+impl<'t> TextPart<'t> {
+    /// The text, or what stands for the mask.
+    fn shown(&self) -> &'t str {
+        if self.is_mask { PLACEHOLDER } else { self.text }
     }
 }
 
 /// The pieces of a text without blanks and quotes in which a mask stands, with a word for the mask.
-fn pieces_with_placeholder<'t>(
-    parts: &'t [Part],
-    text: &'t str,
-) -> impl Iterator<Item = String> + 't {
+fn pieces_with_placeholder<'t>(parts: &'t [TextPart<'t>]) -> impl Iterator<Item = String> + 't {
     let ends = |c: char| c.is_whitespace() || "\"'<>`".contains(c);
-    let around = |part: Option<&Part>| part.and_then(|part| part.filter_text(text)).unwrap_or("");
+    let around = |part: Option<&TextPart<'t>>| {
+        part.filter(|part| !part.is_mask).map_or("", |part| part.text)
+    };
     parts.iter().enumerate().filter(|(_, part)| part.is_mask).map(move |(at, _)| {
         let before = around(at.checked_sub(1).and_then(|at| parts.get(at)));
         let after = around(parts.get(at + 1));
@@ -199,17 +153,17 @@ fn pieces_with_placeholder<'t>(
 }
 
 /// What a program would take a text for, if it follows it.
-fn kind(text: &str, role: AddressRole) -> Option<FollowedText> {
+fn kind(text: &str, role: AddressRole) -> Option<&'static str> {
     if has_address(text, role) {
-        return Some(FollowedText::Address);
+        return Some("a text with an address in it");
     }
     if has_markup(text) {
-        return Some(FollowedText::Markup);
+        return Some("markup");
     }
     if is_statement(text) && !is_harmless_sql(text) {
-        return Some(FollowedText::Statement);
+        return Some("a statement");
     }
-    is_program(text).then_some(FollowedText::Program)
+    is_program(text).then_some("a program")
 }
 
 /// Whether a text has an address anywhere in it.
@@ -246,44 +200,38 @@ fn has_markup(text: &str) -> bool {
 
 /// Whether a text is a statement of a database, or has one behind a semicolon.
 fn is_statement(text: &str) -> bool {
-    /// The first word of a statement, and words of which one follows it, if any must.
-    const FORMS: [(&str, &[&str]); 26] = [
-        ("select", &["from", "union", "*"]),
-        ("insert", &["into"]),
-        ("replace", &["into"]),
-        ("update", &["set"]),
-        ("delete", &["from"]),
-        ("detach", &["delete"]),
-        ("truncate", &["table"]),
-        ("drop", &["table", "database", "index", "view", "schema", "user", "role", "graph"]),
-        ("create", &["table", "database", "index", "view", "schema", "user", "role", "function"]),
-        ("alter", &["table", "database", "user", "role", "system"]),
-        ("merge", &["into", "on", "set", "return"]),
-        ("match", &["return", "set", "delete", "create", "merge", "with", "where"]),
-        ("unwind", &["as"]),
-        ("load", &["csv", "data", "from"]),
-        ("copy", &["to", "from"]),
-        ("export", &["database"]),
-        ("attach", &["database", "as"]),
-        ("call", &["yield", "return"]),
-        ("grant", &["to"]),
-        ("revoke", &["from"]),
-        ("with", &["as"]),
-        ("union", &["select", "all"]),
-        ("exec", &[]),
-        ("execute", &[]),
-        ("pragma", &[]),
-        ("explain", &["select", "update", "delete", "insert", "match"]),
+    /// The first words of statements, and words of which one follows it, if any must.
+    const FORMS: [(&str, &str); 21] = [
+        ("select", "from union *"),
+        ("insert replace", "into"),
+        ("update", "set"),
+        ("delete revoke", "from"),
+        ("detach", "delete"),
+        ("truncate", "table"),
+        ("drop", "table database index view schema user role graph"),
+        ("create", "table database index view schema user role function"),
+        ("alter", "table database user role system"),
+        ("merge", "into on set return"),
+        ("match", "return set delete create merge with where"),
+        ("unwind with", "as"),
+        ("load", "csv data from"),
+        ("copy", "to from"),
+        ("export", "database"),
+        ("attach", "database as"),
+        ("call", "yield return"),
+        ("grant", "to"),
+        ("union", "select all"),
+        ("explain", "select update delete insert match"),
+        ("exec execute pragma", ""),
     ];
     let lower = text.to_ascii_lowercase();
     let is_statement = |part: &str| {
         let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '*');
         let mut words = part.split(|c: char| !is_word(c)).filter(|word| !word.is_empty());
         let first = words.next().unwrap_or_default();
-        let (form, count) = (FORMS.iter().find(|(verb, _)| *verb == first), words.clone().count());
-        form.is_some_and(|(_, others)| {
-            count > 0 && (others.is_empty() || words.any(|word| others.contains(&word)))
-        })
+        let has = |list: &str, word: &str| list.split(' ').any(|known| known == word);
+        let form = FORMS.iter().find(|(verbs, _)| has(verbs, first));
+        form.is_some_and(|(_, others)| words.any(|word| others.is_empty() || has(others, word)))
     };
     lower.split(';').any(is_statement) || lower.contains("union select") || lower.contains("$where")
 }

@@ -8,10 +8,9 @@ use weaver_text::values::{self, ValueClass};
 use weaver_types::{CheckResult, MaskedValue, ReasonCode, SinkKind, ValueFamily, World};
 
 use super::{flow_hold, mask_surroundings};
+use crate::explain::describe_masked_values;
 use crate::query::PolicyQuery;
-
-/// The maximum number of masks that one reason names.
-const MAX_NAMED_MASKS: usize = 3;
+use crate::value_search::any_text;
 
 /// Holds a call that would send a masked value to a tool which may not receive it.
 pub(super) fn check(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
@@ -24,37 +23,7 @@ pub(super) fn check(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
         check_surroundings(query, out);
         return check_readable(query, out);
     };
-    let descriptions: Vec<String> = blocked
-        .iter()
-        .take(MAX_NAMED_MASKS)
-        .map(|one| format!("`{}` at `{}`", one.mask, one.place))
-        .collect();
-    let more = match blocked.len().saturating_sub(MAX_NAMED_MASKS) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let origins: Vec<&str> = first.origins.iter().map(String::as_str).collect();
-    let origin = if origins.is_empty() { "elsewhere".to_owned() } else { origins.join(", ") };
-    let is_own_server = query.origin.is_some_and(|origin| first.origins.contains(origin));
-    let rule = match first.family {
-        _ if is_own_server && query.capability.sink() == SinkKind::None => {
-            "the call names a host, so it could leave that server"
-        }
-        ValueFamily::Secret if is_own_server => {
-            "a secret does not go back there with what sends, pays or names a host"
-        }
-        ValueFamily::Secret => "a secret goes back to its own origin only",
-        ValueFamily::Personal => {
-            "it may go back there and to local writes, and beyond that where the contract of the \
-             tool has it in `accepts_masked`"
-        }
-    };
-    let detail = format!(
-        "{}{more} would go to `{}`: the {} comes from {origin}, and {rule}",
-        descriptions.join(", "),
-        query.capability.id(),
-        first.kind.replace('_', " "),
-    );
+    let detail = describe_masked_values(query, first, &blocked);
     out.push(flow_hold(ReasonCode::MaskedValueFlow, &detail));
 }
 
@@ -68,9 +37,7 @@ fn check_surroundings(query: &PolicyQuery<'_>, out: &mut Vec<CheckResult>) {
     let detail = format!(
         "`{}` at `{}` is a part of {}, which says where the value goes; give it as the whole of an \
          argument, or leave it out",
-        found.mask,
-        found.place,
-        found.text.describe(),
+        found.mask, found.place, found.text,
     );
     out.push(flow_hold(ReasonCode::MaskedValueFlow, &detail));
 }
@@ -125,18 +92,11 @@ pub(super) fn may_receive(query: &PolicyQuery<'_>, value: &MaskedValue) -> bool 
 /// Whether the arguments contain a host or a URL, so the call itself chooses where data goes.
 /// Arguments that are too long to be read completely count as containing one.
 fn names_a_host(arguments: &Value) -> bool {
-    match arguments {
-        Value::String(text) => {
-            let (found, complete) = values::destinations(text);
-            !complete
-                || found
-                    .iter()
-                    .any(|token| matches!(token.class, ValueClass::Url | ValueClass::Host))
-        }
-        Value::Array(items) => items.iter().any(names_a_host),
-        Value::Object(members) => members.values().any(names_a_host),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
+    any_text(arguments, |text| {
+        let (found, complete) = values::destinations(text);
+        let mut classes = found.iter().map(|token| token.class);
+        !complete || classes.any(|class| matches!(class, ValueClass::Url | ValueClass::Host))
+    })
 }
 
 #[cfg(test)]

@@ -8,84 +8,27 @@
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use weaver_text::split;
 use weaver_text::values;
 
-use crate::critical::names_url;
+use super::address_role::AddressRole;
+use crate::argument::is_listed;
+use crate::argument::path::percent_decoded;
 use crate::destination::{self, TrustedDestination};
 
 /// Schemes under which a single word is a host that data can leave to. Under any other scheme a
 /// word without a dot may be a part of a name that only the server knows (`note://inbox/1`).
-const HOST_SCHEMES: [&str; 34] = [
-    "http", "https", "ws", "wss", "ftp", "ftps", "sftp", "ssh", "scp", "rsync", "git", "svn",
-    "smb", "cifs", "nfs", "ldap", "ldaps", "gopher", "telnet", "tftp", "dav", "davs", "s3", "gs",
-    "gcs", "az", "abfs", "abfss", "wasb", "wasbs", "hdfs", "oss", "r2", "dict",
-];
+const HOST_SCHEMES: &str = "\
+    http https ws wss ftp ftps sftp ssh scp rsync git svn smb cifs nfs ldap ldaps gopher \
+    telnet tftp dav davs s3 gs gcs az abfs abfss wasb wasbs hdfs oss r2 dict";
 /// Schemes whose `//` many parsers supply or take backslashes for (WHATWG URL, section 4.4).
 const SPECIAL_SCHEMES: [&str; 6] = ["http", "https", "ws", "wss", "ftp", "ftps"];
-/// Words of names of arguments that hold a host.
-const HOST_WORDS: [&str; 33] = [
-    "server", "servers", "host", "hosts", "hostname", "hostnames", "domain", "domains", "fqdn",
-    "endpoint", "endpoints", "remote", "remotes", "upstream", "mirror", "proxy", "broker",
-    "brokers", "bootstrap", "nameserver", "nameservers", "resolver", "relay", "smtp", "imap",
-    "gateway", "website", "site", "webhook", "callback", "ip", "peer", "peers",
-];
-/// Words after those above that leave the argument one for a host.
-const HOST_NOUNS: [&str; 9] =
-    ["name", "names", "address", "addr", "url", "uri", "ip", "list", "string"];
-/// Words of names of arguments that hold a connection string.
-const CONNECTION_WORDS: [&str; 7] =
-    ["dsn", "conn", "connection", "connections", "connstr", "connect", "jdbc"];
-/// Words of names of arguments that hold the address of a store of packages or code.
-const STORE_WORDS: [&str; 8] =
-    ["repo", "repos", "repository", "repositories", "registry", "registries", "index", "origin"];
-/// Words of tools that ask the network for a name.
-const NAME_LOOKUPS: [&str; 8] =
-    ["dns", "dig", "nslookup", "whois", "ping", "traceroute", "rdap", "mx"];
 /// Endings of files that follow a dot where a host could stand: `db.sqlite`, `main.rs:12`.
-const FILE_ENDINGS: [&str; 34] = [
-    "db", "sqlite", "sqlite3", "duckdb", "mdb", "accdb", "json", "jsonl", "csv", "tsv", "txt",
-    "parquet", "toml", "yaml", "yml", "xml", "html", "css", "js", "ts", "jsx", "tsx", "rs", "py",
-    "rb", "go", "java", "php", "sh", "pl", "md", "lua", "c", "h",
-];
+const FILE_ENDINGS: &str = "\
+    db sqlite sqlite3 duckdb mdb accdb json jsonl csv tsv txt parquet toml yaml yml xml html \
+    css js ts jsx tsx rs py rb go java php sh pl md lua c h";
 
 /// The lowest port that a name needs to be a host where the argument is not named for one.
 const MIN_PORT: u32 = 80;
-
-/// What the name of an argument says about an address without a scheme in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AddressRole {
-    /// It holds a host, so any name with a dot is one.
-    Host,
-    /// It holds a connection string, so any part with a dot may be a host.
-    Connection,
-    /// It holds a URL or a store of packages or code: a host, or a name at the usual one.
-    Store,
-    /// Its name does not tell.
-    Other,
-}
-
-impl AddressRole {
-    /// The role of an argument with this name of a tool with these words in its name.
-    pub(super) fn of<'w>(name: &str, mut tool: impl Iterator<Item = &'w str>) -> Self {
-        let words = split::identifier(name);
-        let Some(last) = words.last().map(String::as_str) else { return Self::Other };
-        let is_any = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-        if is_any(&CONNECTION_WORDS) {
-            return Self::Connection;
-        }
-        let ends_as_host = HOST_WORDS.contains(&last) || HOST_NOUNS.contains(&last);
-        if is_any(&HOST_WORDS) && ends_as_host {
-            return Self::Host;
-        }
-        if matches!(last, "name" | "names" | "query" | "target" | "hostname" | "record")
-            && tool.any(|word| NAME_LOOKUPS.contains(&word))
-        {
-            return Self::Host;
-        }
-        if STORE_WORDS.contains(&last) || names_url(name) { Self::Store } else { Self::Other }
-    }
-}
 
 /// Whether a text is, as a whole, an address of another machine than this one, or a list of such.
 /// `is_prose` says that the text may be one for people: then it is an address only if it has no
@@ -95,10 +38,10 @@ pub(super) fn is_remote(text: &str, role: AddressRole, is_prose: bool) -> bool {
     if !text.contains(char::is_whitespace) {
         return is_remote_list(&without_hidden(text), role);
     }
-    if is_prose {
+    let is_list = matches!(role, AddressRole::Connection | AddressRole::Host);
+    if is_prose && !is_list {
         return false;
     }
-    let is_list = matches!(role, AddressRole::Connection | AddressRole::Host);
     let is_unspaced = !text.contains(' ');
     begins_as_url(text)
         || is_unspaced && is_remote_list(&without_hidden(text), role)
@@ -118,8 +61,8 @@ fn is_remote_item(text: &str, role: AddressRole) -> bool {
     if destination::is_local_file(text) || destination::is_data(text) {
         return false;
     }
-    let decoded = percent_decoded(text);
-    let twice = percent_decoded(&decoded);
+    let (decoded, _) = percent_decoded(text);
+    let (twice, _) = percent_decoded(&decoded);
     is_remote_as_written(text, role)
         || decoded != text && is_remote_as_written(&decoded, role)
         || twice != decoded && is_remote_as_written(&twice, role)
@@ -151,6 +94,11 @@ fn begins_as_url(text: &str) -> bool {
         && is_remote_as_written(first, AddressRole::Other)
 }
 
+/// Whether what is behind the scheme of a URI begins with a host, as far as any reader takes it for one.
+pub(super) fn begins_with_host(rest: &str) -> bool {
+    is_remote_authority("", percent_decoded(rest).0.trim_start_matches(['/', '\\']))
+}
+
 /// Whether a URI has a second address in it, also where it is escaped
 /// (`note://https%3A%2F%2Fexample.com`).
 pub(super) fn has_address_within(uri: &str) -> bool {
@@ -169,7 +117,7 @@ pub(super) fn has_address_within(uri: &str) -> bool {
         if rest.match_indices(':').any(is_address) {
             return true;
         }
-        let decoded = percent_decoded(&text);
+        let (decoded, _) = percent_decoded(&text);
         if decoded == text {
             return false;
         }
@@ -244,7 +192,7 @@ fn is_remote_authority(scheme: &str, rest: &str) -> bool {
     if is_this_machine(host.text) && is_one_reading {
         return false;
     }
-    let is_network = HOST_SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme));
+    let is_network = is_listed(scheme, &[HOST_SCHEMES]);
     is_host_like(host.text)
         && (is_network
             || host.has_port
@@ -349,7 +297,10 @@ fn is_bare_host(text: &str, role: AddressRole) -> bool {
     let first = text.split(['/', '?', '#', ':']).next().unwrap_or_default();
     match role {
         AddressRole::Other => false,
-        AddressRole::Host => is_host(text) || is_host(first),
+        AddressRole::Host => [text, first].into_iter().any(|text| {
+            // `dig @server name`
+            is_host(text.strip_prefix('@').unwrap_or(text))
+        }),
         AddressRole::Store => {
             let has_path = text.get(first.len()..).is_some_and(|rest| rest.starts_with('/'));
             is_host(first) && (has_path || !has_file_ending(first))
@@ -380,28 +331,5 @@ fn is_name(text: &str, labels: usize) -> bool {
 /// Whether a name with one dot ends as files do.
 fn has_file_ending(text: &str) -> bool {
     let Some((name, ending)) = text.split_once('.') else { return false };
-    !name.is_empty() && FILE_ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending))
-}
-
-/// The text with percent-encoding decoded where it is valid.
-fn percent_decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        let digit = |at: usize| tail.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-        match (first, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push(u8::try_from(high * 16 + low).unwrap_or_default());
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            _ => {
-                bytes.push(first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    !name.is_empty() && is_listed(ending, &[FILE_ENDINGS])
 }

@@ -9,6 +9,7 @@ use weaver_types::{Impact, JsonPointer, SinkKind};
 use crate::critical::{self, ArgumentRole, PathStep, SchemaMembership, schema_membership};
 use crate::destination;
 use crate::query::PolicyQuery;
+use crate::value_search::any_text;
 
 /// Whether the contract declares the receiver arguments and the call names nobody in them: an event
 /// without guests stays in the user's own calendar. Arguments outside of the schema could name
@@ -22,7 +23,8 @@ pub(super) fn has_no_receiver(query: &PolicyQuery<'_>) -> bool {
     let Some(schema) = &spec.input_schema else { return false };
     let call = ReceiverSearch { schema, sends_to: &spec.sends_to };
     // What a reader takes for a file may be an address all the same.
-    let asks_address = spec.effects.impact == Impact::Read && arguments.values().any(holds_address);
+    let asks_address = spec.effects.impact == Impact::Read
+        && arguments.values().any(|value| any_text(value, is_address));
     !asks_address
         && arguments.iter().all(|(name, value)| {
             let mut at = vec![PathStep::member(name)];
@@ -80,19 +82,8 @@ fn addresses_somebody(name: &str) -> bool {
     )
 }
 
-/// Whether a text in the value could be read as an address. Names of files look like hosts, so an
-/// absolute path is one only with an authority.
-fn holds_address(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        Value::Array(items) => items.iter().any(holds_address),
-        Value::Object(members) => {
-            members.iter().any(|(name, member)| is_address(name) || holds_address(member))
-        }
-        Value::String(text) => is_address(text),
-    }
-}
-
+/// Whether a text could be read as an address. Names of files look like hosts, so an absolute path is one
+/// only with an authority.
 fn is_address(text: &str) -> bool {
     if destination::is_local_file(text) {
         return false;
