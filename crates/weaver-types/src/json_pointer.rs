@@ -38,9 +38,7 @@ impl JsonPointerError {
 /// assert!(JsonPointer::parse("to").is_err());
 /// # Ok::<(), weaver_types::JsonPointerError>(())
 /// ```
-#[derive(
-    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct JsonPointer(String);
 

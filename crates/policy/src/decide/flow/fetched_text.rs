@@ -20,11 +20,15 @@ const REFERENCES: [(ReferencePlace, &[&str]); 4] = [
         &[
             "image", "shapefile", "imagepath", "url(", "@import", "$ref", "!include",
             "!includeurl", "!import", "include::", "image::", "figure::", "\\includegraphics",
+            ":url:", "#+include", "{{",
         ],
     ),
     (
         ReferencePlace::WithTag,
-        &["src", "srcset", "poster", "background", "data", "schemalocation", "system", "public"],
+        &[
+            "src", "srcset", "poster", "background", "data", "schemalocation", "system", "public",
+            "fileref", "values", "to",
+        ],
     ),
     (ReferencePlace::WithFetchingTag, &["href"]),
     (ReferencePlace::WithPicture, &["](", "]:"]),
@@ -125,23 +129,29 @@ impl Tags {
 /// The words of a reference that begins at this place, and where they end.
 fn reference_at(lower: &str, at: usize, tags: Tags) -> Option<(&'static str, usize)> {
     let rest = lower.get(at..)?;
-    if !rest.starts_with(['h', 's', 'p', 'b', 'd', 'i', 'f', 'u', '@', '$', '!', '\\', ']']) {
+    const FIRSTS: &[char] = &[
+        'h', 's', 'p', 'b', 'd', 'i', 'f', 'u', 'v', 't', '@', '$', '!', '\\', ']', ':', '#', '{',
+    ];
+    if !rest.starts_with(FIRSTS) {
         return None;
     }
     let before = lower.get(..at).unwrap_or_default().chars().next_back();
     let in_word = before.is_some_and(char::is_alphanumeric);
     let holds = |words: &&str| {
+        if !rest.starts_with(words) {
+            return false;
+        }
         let starts_word = words.starts_with(|c: char| c.is_ascii_alphabetic());
         let next = rest.get(words.len()..).unwrap_or_default().trim_start().chars().next();
         let is_whole = match *words {
             "$ref" | "@import" | "system" | "public" => next.is_some(),
-            _ if words.starts_with(['!', '\\', ']']) || words.ends_with(['(', ':']) => {
+            _ if words.starts_with(['!', '\\', ']', '#', '{']) || words.ends_with(['(', ':']) => {
                 next.is_some()
             }
             // An attribute has its value after `=`.
             _ => next == Some('='),
         };
-        rest.starts_with(words) && is_whole && !(starts_word && in_word)
+        is_whole && !(starts_word && in_word)
     };
     let allowed = REFERENCES.iter().filter(|(place, _)| tags.allow(*place));
     // The longest, so that `!includeurl` is not `!include`.

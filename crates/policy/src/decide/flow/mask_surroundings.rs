@@ -12,6 +12,7 @@ use weaver_text::values;
 use weaver_types::{Impact, SinkKind, World};
 
 use super::address_role::AddressRole;
+use super::fetched_text;
 use super::network_address;
 use super::provenance_check::{json_pointer, shortened};
 use crate::argument::is_harmless_sql;
@@ -74,20 +75,23 @@ impl MaskSearch<'_> {
         let name = argument_name(at);
         let role = AddressRole::of(name, self.tool.all());
         let is_content = self.is_content(name);
+        let embedded = |text: &'static str| EmbeddedMask {
+            mask: mask.to_owned(),
+            place: shortened(&json_pointer(at)),
+            text,
+        };
         if is_content && self.is_local_write {
-            return None;
+            return is_fetched_from(&parts)
+                .then(|| embedded("a reference that a reader of the file fetches"));
         }
         let whole: String = parts.iter().map(|part| part.shown()).collect();
         // In a text for people an address elsewhere in it is nothing that the mask is a part of.
         let found = match is_content && !self.reads {
             true => pieces_with_placeholder(&parts).find_map(|piece| kind(&piece, role)),
-            false => kind(&whole, role),
+            false => kind(&whole, role)
+                .or_else(|| is_name_of_host(&whole).then_some("the name of a host")),
         };
-        found.map(|kind| EmbeddedMask {
-            mask: mask.to_owned(),
-            place: shortened(&json_pointer(at)),
-            text: kind,
-        })
+        found.map(embedded)
     }
 
     /// Whether an argument of this name holds a text that is stored or sent, and not followed.
@@ -150,6 +154,23 @@ fn pieces_with_placeholder<'t>(parts: &'t [TextPart<'t>]) -> impl Iterator<Item 
         let after = after.split(ends).next().unwrap_or_default();
         format!("{before}{PLACEHOLDER}{after}")
     })
+}
+
+/// Whether a mask stands in what a program fetches that renders or converts the text: the address of a
+/// picture, a style sheet, an inclusion.
+fn is_fetched_from(parts: &[TextPart<'_>]) -> bool {
+    /// What stands for the masks, and for nothing else.
+    const MARK: &str = "masked7value7here";
+    let marked: String =
+        parts.iter().map(|part| if part.is_mask { MARK } else { part.text }).collect();
+    fetched_text::addresses(&marked).iter().any(|address| address.contains(MARK))
+}
+
+/// Whether a text with a word in place of a mask is the name of a host: whoever looks it up tells it.
+fn is_name_of_host(text: &str) -> bool {
+    text.matches('.').count() > 1
+        && !text.contains(char::is_whitespace)
+        && network_address::is_remote(text, AddressRole::Host, true)
 }
 
 /// What a program would take a text for, if it follows it.

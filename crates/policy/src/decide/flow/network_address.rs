@@ -27,6 +27,20 @@ const FILE_ENDINGS: &str = "\
     db sqlite sqlite3 duckdb mdb accdb json jsonl csv tsv txt parquet toml yaml yml xml html \
     css js ts jsx tsx rs py rb go java php sh pl md lua c h";
 
+/// What GDAL reads over a network, behind `/vsi` (<https://gdal.org/user/virtual_file_systems.html>).
+const NETWORK_FILE_SYSTEMS: &str = "curl s3 gs az adls oss swift hdfs webhdfs";
+/// What several libraries write before a host and a port: `tcp:db.example.org:5432`.
+const TRANSPORTS: &str = "tcp tcp4 tcp6 udp ssl tls openssl socks4 socks5 sctp";
+/// What several libraries write before the parameters of a connection: `PG:host=db.example.org`.
+const CONNECTION_PREFIXES: &str = "pg postgres postgresql mysql mariadb mssql odbc oci gdb mongodb";
+/// What Windows writes before the name of another machine where paths are not normalised.
+const VERBATIM_SHARES: [&str; 4] = [r"\\?\UNC\", r"\\.\UNC\", "//?/UNC/", "//./UNC/"];
+
+/// Registries of images where nobody but their operator sees which names are asked for.
+const PUBLIC_REGISTRIES: &str = "\
+    docker.io index.docker.io registry-1.docker.io ghcr.io quay.io gcr.io mcr.microsoft.com \
+    registry.k8s.io public.ecr.aws";
+
 /// The lowest port that a name needs to be a host where the argument is not named for one.
 const MIN_PORT: u32 = 80;
 
@@ -35,6 +49,10 @@ const MIN_PORT: u32 = 80;
 /// blank in it.
 pub(super) fn is_remote(text: &str, role: AddressRole, is_prose: bool) -> bool {
     let text = trimmed(text);
+    let (prefix, rest) = text.split_once(':').unwrap_or_default();
+    if is_listed(prefix, &[CONNECTION_PREFIXES]) && has_host_parameter(rest) {
+        return true;
+    }
     if !text.contains(char::is_whitespace) {
         return is_remote_list(&without_hidden(text), role);
     }
@@ -75,15 +93,63 @@ fn is_remote_as_written(text: &str, role: AddressRole) -> bool {
     if let Some(at) = text.find("://") {
         let (scheme, rest) = text.split_at_checked(at).unwrap_or_default();
         let rest = rest.get(3..).unwrap_or_default();
-        return is_scheme(scheme) && is_remote_authority(scheme, rest);
+        let is_first = is_scheme(scheme) && is_remote_authority(scheme, rest);
+        return is_first || is_behind_prefix(text);
     }
-    if let Some(rest) = text.strip_prefix("//").or(text.strip_prefix("\\\\")) {
+    let share = VERBATIM_SHARES.iter().find_map(|prefix| text.strip_prefix(prefix));
+    if let Some(rest) = share.or(text.strip_prefix("//")).or(text.strip_prefix("\\\\")) {
         let host = host_of(rest);
         return (host.text.contains('.') || host.has_port)
             && !is_this_machine(host.text)
             && is_host_like(host.text);
     }
-    is_after_at(text, role) || is_host_with_port(text, role) || is_bare_host(text, role)
+    is_after_at(text, role)
+        || is_host_with_port(text, role)
+        || is_bare_host(text, role)
+        || is_remote_path(text)
+        || is_behind_prefix(text)
+}
+
+/// Whether a text is a path on another machine without a user before it: `host:/path` of scp and NFS,
+/// `host::module/path` of rsync. `test_x.py::test_y` is a test in a file.
+fn is_remote_path(text: &str) -> bool {
+    let host = host_of(text);
+    let (_, behind) = text.split_at_checked(host.text.len()).unwrap_or_default();
+    let is_module = behind.starts_with("::") && !has_file_ending(host.text);
+    let is_host = is_name(host.text, 2)
+        || host.text.starts_with('[') && is_host_like(host.text)
+        || host.text.parse::<Ipv4Addr>().is_ok();
+    (behind.starts_with(":/") || is_module) && is_host && !is_this_machine(host.text)
+}
+
+/// Whether an address stands behind what a library writes before it: `/vsicurl/http://…`,
+/// `php://filter/resource=http://…`, `tcp:host:80`.
+fn is_behind_prefix(text: &str) -> bool {
+    let is_nested = |(at, _): (usize, &str)| {
+        let (before, after) = text.split_at_checked(at).unwrap_or_default();
+        let (scheme, rest) = (last_scheme(before), after.get(3..).unwrap_or_default());
+        let is_prefixed = scheme.len() < before.len() && !before.contains(['{', '(', '<', '[']);
+        is_prefixed && is_listed(scheme, &[HOST_SCHEMES]) && is_remote_authority(scheme, rest)
+    };
+    let is_network_file_system = |step: &str| {
+        let name = step.strip_prefix("vsi").unwrap_or_default();
+        is_listed(name.strip_suffix("_streaming").unwrap_or(name), &[NETWORK_FILE_SYSTEMS])
+    };
+    let (prefix, rest) = text.split_once(':').unwrap_or_default();
+    text.match_indices("://").any(is_nested)
+        || text.starts_with("/vsi") && text.split('/').any(is_network_file_system)
+        || is_listed(prefix, &[TRANSPORTS]) && is_host_with_port(rest, AddressRole::Host)
+}
+
+/// Whether one of the parameters of a connection is the name of another machine.
+fn has_host_parameter(parameters: &str) -> bool {
+    parameters.split([' ', ';', ',', '&']).any(|part| {
+        let (name, value) = part.split_once('=').unwrap_or_default();
+        let host = host_of(value.trim_matches(['"', '\'']));
+        is_listed(name, &["host hostaddr server"])
+            && (is_name(host.text, 2) || host.text.parse::<Ipv4Addr>().is_ok())
+            && !is_this_machine(host.text)
+    })
 }
 
 /// Whether a text begins with an address, whatever follows behind a blank.
@@ -301,6 +367,7 @@ fn is_bare_host(text: &str, role: AddressRole) -> bool {
             // `dig @server name`
             is_host(text.strip_prefix('@').unwrap_or(text))
         }),
+        AddressRole::Store if is_listed(first, &[PUBLIC_REGISTRIES]) => false,
         AddressRole::Store => {
             let has_path = text.get(first.len()..).is_some_and(|rest| rest.starts_with('/'));
             is_host(first) && (has_path || !has_file_ending(first))
