@@ -268,8 +268,8 @@ fn out_of_bounds_reason(write: &LocalWrite, folders: &[String]) -> String {
     };
     let path = format!("a path does not begin with {folders}, which the server was set up for");
     let rows =
-        "the statement is not plainly a read of tables, an insert of values, an update with a plain \
-                `where`, or a new table, column or index"
+        "the statement is not plainly a read of tables, an insert, an update with a plain `where`, or a \
+                new table, view, column or index"
             .to_owned();
     if write.writes_documents_only() {
         return "a path does not end like one of a document (.docx, .xlsx, .pptx, .pdf, .csv, …), and \

@@ -3,10 +3,10 @@
 //!
 //! A statement is read token by token, and every token must have its place in one of these forms:
 //!
-//! - `INSERT [OR IGNORE] INTO name [(names)] VALUES (values), … [ON CONFLICT DO NOTHING] [RETURNING
-//!   names]`;
+//! - `INSERT [OR IGNORE] INTO name [(names)] VALUES (values), … [ON CONFLICT DO NOTHING | DO UPDATE SET
+//!   …] [RETURNING names]`, and with a query in place of the values, which changes no row either;
 //! - `UPDATE name SET name = value, … WHERE comparison AND …`, each of a column and a constant;
-//! - `CREATE TABLE name (columns)`, `CREATE TABLE name AS query`, `CREATE [UNIQUE] INDEX name ON name
+//! - `CREATE TABLE name (columns)`, `CREATE TABLE` or `VIEW name AS query`, `CREATE [UNIQUE] INDEX name ON name
 //!   (columns)` and `ALTER TABLE name ADD COLUMN column`;
 //! - queries of tables: `[WITH …] SELECT …`, `VALUES …`, `FROM …`;
 //! - `DESCRIBE`, `SUMMARIZE` and `SHOW`, a `PRAGMA` that tells something, and `EXPLAIN` of a read.
