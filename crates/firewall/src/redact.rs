@@ -3,6 +3,7 @@
 pub(crate) mod anchor_matcher;
 mod builtin_rules;
 mod checksum;
+mod classifier;
 mod column_headings;
 mod covered_ranges;
 mod cut_reason;

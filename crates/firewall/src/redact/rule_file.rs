@@ -9,7 +9,7 @@ use super::rule::{
     ContextWords, DEFAULT_CONTEXT_BYTES, DEFAULT_REACH, Finder, MAX_LOOKBEHIND, MAX_REACH, Pattern,
     Rule,
 };
-use super::{evidence, secrets, spoken, validators};
+use super::{classifier, evidence, secrets, spoken, validators};
 
 /// The most rules of one file, and its most bytes.
 pub(crate) const MAX_RULES: usize = 2_000;
@@ -197,6 +197,7 @@ impl RuleEntry {
             (None, Some(name)) if name == "selected_column" => {
                 Ok(Finder::Column(secrets::selected_cells))
             }
+            (None, Some(name)) if name == "classifier" => Ok(Finder::Values(classifier::values)),
             (None, Some(name)) => spoken::by_name(name)
                 .map(Finder::Grader)
                 .or_else(|| evidence::by_name(name).map(Finder::Values))

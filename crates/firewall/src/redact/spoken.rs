@@ -18,6 +18,7 @@ use std::ops::Range;
 
 pub(super) use access_code::is_other_code;
 
+use super::classifier;
 use super::secrets::{
     credential_in_call, is_chosen_word, is_ciphertext, is_random_token, is_said_instead,
 };
@@ -152,6 +153,10 @@ impl LabelLink {
 }
 
 fn decide(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Option<Range<usize>> {
+    find(text, label, end, kind).filter(|value| !classifier::refutes(text, value))
+}
+
+fn find(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Option<Range<usize>> {
     // English has many keys.
     let is_english_key = text.get(label.clone())?.to_ascii_lowercase().starts_with("key");
     let is_behind_hyphen =

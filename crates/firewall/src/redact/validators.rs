@@ -205,10 +205,12 @@ fn not_a_plain_word(text: &str) -> bool {
     token_like(text) || text.bytes().any(|b| !b.is_ascii_alphabetic() && b != b' ')
 }
 
-/// Not a word for a password in place of one: `postgres://user:password@localhost/db`.
+/// Not a word for a password in place of one, `postgres://user:password@localhost/db`, and not what a
+/// server is delivered with: `amqp://guest:guest@localhost`.
 pub(crate) fn not_its_name(text: &str) -> bool {
+    const DELIVERED: [&str; 5] = ["pass", "secret", "guest", "postgres", "test"];
     let is_word = |word: &&str| word.len() > 3 && word.eq_ignore_ascii_case(text);
-    !PASSWORD_ENDINGS.iter().chain(&["pass", "secret"]).any(is_word) && !is_capital_stand_in(text)
+    !PASSWORD_ENDINGS.iter().chain(&DELIVERED).any(is_word) && !is_capital_stand_in(text)
 }
 
 /// None of the words that stand in for a credential.

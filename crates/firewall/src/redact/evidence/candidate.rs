@@ -44,7 +44,7 @@ pub(super) struct Candidate<'t> {
 }
 
 /// True for letters of scripts that write no blanks between words, or hang endings on them.
-pub(super) fn is_unspaced(c: char) -> bool {
+pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
 }
 

@@ -89,6 +89,44 @@ pub(super) fn label_at(text: &str, at: usize, group: Feature) -> Option<Range<us
     word_of(text, found.range(), label)
 }
 
+/// The words that announce a value, as anchors have them.
+#[cfg(test)]
+pub(crate) fn label_words() -> Vec<String> {
+    let announcing = listed().filter(|(group, _)| !matches!(*group, "thing" | "other"));
+    announcing.flat_map(|(_, word)| cases(word.trim_start_matches('*'))).collect()
+}
+
+/// A word of the list in a text.
+#[derive(Debug)]
+pub(crate) struct ListedLabel {
+    pub(crate) range: Range<usize>,
+    /// The number of its group.
+    pub(crate) group: usize,
+    /// Whether it announces a value. Others say what a value belongs to, or that it is no secret.
+    pub(crate) announces: bool,
+    /// Whether it only counts as a whole word.
+    pub(crate) is_whole: bool,
+}
+
+/// The words of the list in a part of a text, or only the one that the part begins with.
+pub(crate) fn listed_labels(
+    text: &str,
+    part: Range<usize>,
+    is_first: bool,
+) -> impl Iterator<Item = ListedLabel> {
+    let anchored = if is_first { Anchored::Yes } else { Anchored::No };
+    let input = Input::new(text).range(part).anchored(anchored);
+    let found = ALL.as_ref().map(|labels| (labels, labels.search.find_iter(input)));
+    found.into_iter().flat_map(|(labels, found)| {
+        found.filter_map(|found| {
+            let label = labels.labels.get(found.pattern().as_usize())?;
+            let group = GROUPS.iter().position(|(_, near)| *near == label.near)?;
+            let announces = !matches!(label.near, Feature::NearThing | Feature::OtherThing);
+            Some(ListedLabel { range: found.range(), group, announces, is_whole: label.is_whole })
+        })
+    })
+}
+
 /// True for a word of a sentence. Names of program text are read by other rules.
 fn is_in_sentence(text: &str, word: Range<usize>) -> bool {
     let before = text.get(..word.start).and_then(|text| text.chars().next_back()).unwrap_or(' ');

@@ -85,8 +85,8 @@ fn is_in_placeholder(bytes: &[u8], start: usize) -> bool {
 }
 
 /// Headers whose value names a message, not a mailbox.
-const MESSAGE_HEADERS: [&[u8]; 5] =
-    [b"message-id", b"in-reply-to", b"references", b"content-id", b"msgid"];
+const MESSAGE_HEADERS: [&[u8]; 6] =
+    [b"message-id", b"messageid", b"in-reply-to", b"references", b"content-id", b"msgid"];
 
 /// True for the made-up name of a message: `Message-ID: <20260814091244.4F1C22@mx.corp.net>`.
 fn is_message_id(bytes: &[u8], address: Range<usize>, at: usize) -> bool {
@@ -97,10 +97,7 @@ fn is_message_id(bytes: &[u8], address: Range<usize>, at: usize) -> bool {
         return is_after_uid(bytes, start) && local.is_some_and(is_made_up);
     }
     let before = bytes.get(start.saturating_sub(MAX_HEADER_BYTES)..start - 1).unwrap_or_default();
-    let before = before.trim_ascii_end();
-    let Some(header) = before.strip_suffix(b":").or_else(|| before.strip_suffix(b"=")) else {
-        return false;
-    };
+    let Some(header) = header_before(before) else { return false };
     let is_header = MESSAGE_HEADERS.iter().any(|name| {
         header
             .len()
@@ -109,6 +106,20 @@ fn is_message_id(bytes: &[u8], address: Range<usize>, at: usize) -> bool {
             .is_some_and(|end| end.eq_ignore_ascii_case(name))
     });
     is_header && local.is_some_and(is_made_up)
+}
+
+/// What is before the sign of a header, or of the same in JSON: `"Message-ID": "<`, and
+/// `"name":"Message-ID","value":"<`.
+fn header_before(before: &[u8]) -> Option<&[u8]> {
+    let bare = |text: &'_ [u8]| {
+        text.len() - text.iter().rev().take_while(|b| b" \t\"\\".contains(b)).count()
+    };
+    let before = before.get(..bare(before))?;
+    let name = before.strip_suffix(b":").or_else(|| before.strip_suffix(b"="))?;
+    let name = name.get(..bare(name))?;
+    let Some(value) = name.strip_suffix(b"value") else { return Some(name) };
+    let name = value.get(..bare(value))?.strip_suffix(b",")?;
+    name.get(..bare(name))
 }
 
 /// True after the name of an event of a calendar or of a call: `UID:q8Vn…@google.com`,

@@ -13,6 +13,7 @@ use super::token_form;
 use super::token_stats::{self, TokenStats, is_dated, is_uuid};
 use super::vendor_id;
 use super::{NAMED_TOKEN_RULE, ScanHit, TOKEN_FORM_RULE, VENDOR_TOKEN_RULE, byte_at, slice};
+use crate::redact::classifier;
 use crate::redact::covered_ranges::CoveredRanges;
 use crate::redact::scan_window::ScanWindow;
 use crate::redact::validators::{not_a_path, not_placeholder};
@@ -34,11 +35,12 @@ pub(super) fn scan(window: &ScanWindow<'_>, known: &CoveredRanges, hits: &mut Ve
         .token_runs(MIN_TOKEN_LEN)
         .filter(|run| run.len() <= MAX_TOKEN_LEN && !known.covers(run))
     {
-        check_run(window.bytes(), run, hits);
+        check_run(window.text, run, hits);
     }
 }
 
-fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
+fn check_run(window: &str, run: Range<usize>, hits: &mut Vec<ScanHit>) {
+    let bytes = window.as_bytes();
     let whole = slice(bytes, run.clone());
     work_meter::add_bytes(whole.len());
     if !whole.iter().any(u8::is_ascii_alphabetic) {
@@ -95,9 +97,13 @@ fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
     if let Some(rule) = matching_rule(bytes, token.start, &shape, uuid, &near)
         && !assignment::is_in_resource_name(bytes, run.start)
         && (rule == VENDOR_TOKEN_RULE || !is_name_of_field(bytes, &run))
+        && (rule != VENDOR_TOKEN_RULE || !is_behind_thing(bytes, token.start))
         && not_placeholder(text)
     {
-        hits.push(ScanHit { range: with_suffix(bytes, token), rule });
+        let range = with_suffix(bytes, token);
+        if !classifier::refutes(window, &range) {
+            hits.push(ScanHit { range, rule });
+        }
     }
 }
 
@@ -172,6 +178,26 @@ fn is_line_of_block(bytes: &[u8], run: &Range<usize>) -> bool {
     (60..=76).contains(&run.len())
         && (above.strip_suffix(b"\n").is_some_and(is_line)
             || below.strip_prefix(b"\n").is_some_and(is_line))
+}
+
+/// What an identifier is of. Beside the name of a vendor, the token behind such a word is no key:
+/// `todoist project tKWjbI2e9bTbzZ45`.
+const IDENTIFIED: [&[u8]; 24] = [
+    b"project", b"item", b"service", b"node", b"nodeid", b"zone", b"accessor", b"team",
+    b"workspace", b"site", b"tenant", b"account", b"customer", b"order", b"device", b"channel",
+    b"request", b"commit", b"build", b"version", b"folder", b"album", b"localpart", b"delivery",
+];
+
+/// True for a token behind the word for what it identifies, and at most a sign between.
+fn is_behind_thing(bytes: &[u8], token: usize) -> bool {
+    const MAX_WORD_BYTES: usize = 20;
+    let before = slice(bytes, token.saturating_sub(MAX_WORD_BYTES)..token);
+    let is_letter = |byte: &&u8| byte.is_ascii_alphabetic();
+    let len = before.len() - before.iter().rev().take_while(|b| b" :=\"'".contains(b)).count();
+    let signs = slice(before, len..before.len());
+    let word = before.iter().take(len).rev().take_while(is_letter).count();
+    let word = slice(before, len - word..len);
+    !signs.is_empty() && IDENTIFIED.iter().any(|thing| thing.eq_ignore_ascii_case(word))
 }
 
 /// The name that a token is assigned to.

@@ -35,14 +35,15 @@ pub(super) fn is_vendor_id(token: &[u8]) -> bool {
 }
 
 /// True for what a vendor calls public: a publishable key of Stripe, the key of a project of PostHog,
-/// the account in an address of Twilio.
+/// the account in an address of Twilio, the keys with which pages of PubNub publish and subscribe.
 pub(super) fn is_published(token: &[u8]) -> bool {
-    let key = [&b"pk_live_"[..], b"pk_test_", b"phc_", b"sb_publishable_"]
-        .iter()
-        .find_map(|p| token.strip_prefix(*p));
+    let key = [&b"pk_live_"[..], b"pk_test_", b"phc_"].iter().find_map(|p| token.strip_prefix(*p));
     let is_hex = |rest: &[u8]| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit);
     token.starts_with(b"pk.eyJ")
         || token.starts_with(b"z6Mk")
+        || token.starts_with(b"pub-c-")
+        || token.starts_with(b"sub-c-")
+        || token.starts_with(b"sb_publishable_")
         || token.strip_prefix(b"pub").is_some_and(is_hex)
         || key.is_some_and(is_word)
         || is_object_of_twilio(token) && !token.starts_with(b"SK")

@@ -34,7 +34,7 @@ pub(super) const PLACEHOLDER_PHRASES: &[&str] = words![
     "sample-" "sample_" "todo" "token-here" "xxxxxx" "your-" "your_" "yourapi" "yourkey"
     "yoursecret" "yourtoken" "wrong-secret" "wrong_secret" "wrongsecret" "wrong-pass" "wrong_pass" "wrongpass"
     "wrong-token" "wrong_token" "wrong-key" "wrong_key" "invalid-token" "invalid_token" "badpassword" "bad-password"
-    "bad_password" "bad-secret" "bad_secret"
+    "bad_password" "bad-secret" "bad_secret" "value_specified_in" "[hidden]"
 ];
 
 /// File name extensions.
