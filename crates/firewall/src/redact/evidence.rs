@@ -59,7 +59,9 @@ fn values(text: &str, at: usize, end: usize, kind: LabelKind, found: &mut dyn Fn
         return;
     }
     let Some(label) = labels::label_at(text, at, kind.near()) else { return };
-    let end = end.min(label.end + BYTES_BEHIND);
+    // What is behind the next label of the kind is announced by that one.
+    let end =
+        labels::next_of_group(text, label.end..end.min(label.end + BYTES_BEHIND), kind.near());
     work_meter::add_bytes(end.saturating_sub(at));
     if kind == LabelKind::Code && is_other_code(text, &label) {
         return;

@@ -240,6 +240,11 @@ fn find(text: &str, label: Range<usize>, end: usize, kind: LabelKind) -> Option<
                 return None;
             }
             Word::Other { value, quoted, run_end, next } => {
+                // The same label once more decides for itself.
+                let (word, name) = (text.get(value.clone())?, text.get(label.clone())?);
+                if word.eq_ignore_ascii_case(name) {
+                    return None;
+                }
                 let context = LabelContext { text, label: &label, line, kind, is_network };
                 if let Some(phrase) = context.phrase_at(&value, &between) {
                     return Some(phrase);

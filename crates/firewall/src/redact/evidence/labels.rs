@@ -134,6 +134,20 @@ fn is_in_sentence(text: &str, word: Range<usize>) -> bool {
     (before.is_whitespace() || "(„“«-".contains(before)) && !"-_\".=(['".contains(behind)
 }
 
+/// Where the first label of a group begins in a part of a text, or its end. So the words of a text are
+/// looked at once, however close to one another its labels are.
+pub(super) fn next_of_group(text: &str, part: Range<usize>, group: Feature) -> usize {
+    let end = text.floor_char_boundary(part.end);
+    let part = part.start..end.max(part.start);
+    let Some(labels) = ALL.as_ref() else { return part.end };
+    let found = labels.search.find_iter(Input::new(text).range(part.clone()));
+    let mut of_group = found.filter_map(|found| {
+        let label = labels.labels.get(found.pattern().as_usize())?;
+        (label.near == group).then(|| word_of(text, found.range(), label))?
+    });
+    of_group.next().map_or(part.end, |label| label.start)
+}
+
 /// Adds what the labels in a part of a text say.
 pub(super) fn add_near(text: &str, part: Range<usize>, features: &mut Features) {
     let (Some(labels), Some(words)) = (ALL.as_ref(), text.get(part.clone())) else { return };
