@@ -34,6 +34,9 @@ const LEADING_WORDS: u16 = 2;
 pub(super) const COMMON_WORD_WEIGHT: u64 = ONE / 2;
 /// Factor for a word that an intent rule implies, in the vector of the request.
 const INTENT_SEMANTIC_WEIGHT: u64 = ONE * 7 / 10;
+/// Factor for what rules and everyday words imply where items are not compared by meaning: there the words
+/// of the request imply others by associations too, which were trained on more requests.
+const EXPANSION_WEIGHT_WITHOUT_MEANING: u64 = ONE * 8 / 10;
 /// Above this number of words, the weight of expansions falls with the length of a request.
 const SHORT_QUERY: u64 = 8;
 /// Factor for an item with an argument of a type that the request contains.
@@ -185,7 +188,8 @@ impl<'a> QueryScorer<'a> {
         share: u64,
         own: PostingsList<'a>,
     ) -> Option<(u64, QueryTerm<'a>)> {
-        let factor = expansion_factor(asked, share);
+        let beside = if self.compares_meaning { ONE } else { EXPANSION_WEIGHT_WITHOUT_MEANING };
+        let factor = expansion_factor(asked, fixed_point::mul(share, beside));
         let mut all = 0;
         let scorer = |key: &TermKey| {
             let list = self.index.unigrams(*key);

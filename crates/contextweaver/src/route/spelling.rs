@@ -5,6 +5,7 @@
 //! deletions of all words are kept sorted, so a lookup takes one search per letter of the word, and
 //! every candidate is then compared with the word itself.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
@@ -23,7 +24,7 @@ const MAX_WORDS_PER_DELETION: usize = 64;
 /// Stems, indexed by their deletions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DeletionIndex {
-    words: Vec<Box<str>>,
+    words: WordList,
     /// The hash of a deletion and the index of its word, sorted.
     deletions: Vec<(u32, u32)>,
     slots: SlotIndex,
@@ -32,14 +33,12 @@ pub(super) struct DeletionIndex {
 impl DeletionIndex {
     /// Indexes those of the stems that can be words.
     pub(super) fn of<'a>(stems: impl IntoIterator<Item = &'a str>) -> Self {
-        let words: BTreeSet<&str> = stems.into_iter().collect();
-        let words: Vec<Box<str>> =
-            words.into_iter().filter(|word| letters(word).is_some()).map(Box::from).collect();
-        let mut deletions = Vec::new();
-        for (at, word) in (0..).zip(&words) {
-            for deletion in letters(word).iter().flat_map(|word| deletion_hashes(word)) {
-                deletions.push((deletion, at));
-            }
+        let stems: BTreeSet<&str> = stems.into_iter().collect();
+        let (mut words, mut deletions) = (WordList::default(), Vec::new());
+        let stems = stems.into_iter().filter_map(|stem| Some((stem, letters(stem)?)));
+        for (at, (word, letters)) in (0..).zip(stems) {
+            words.push(word);
+            deletions.extend(deletion_hashes(&letters).map(|deletion| (deletion, at)));
         }
         deletions.sort_unstable();
         let numbers = deletions.iter().map(|(deletion, _)| wide(*deletion));
@@ -49,7 +48,7 @@ impl DeletionIndex {
 
     /// Whether the index contains this stem.
     pub(super) fn has(&self, stem: &str) -> bool {
-        self.words.binary_search_by(|word| (**word).cmp(stem)).is_ok()
+        self.words.contains(stem)
     }
 
     /// The words with this deletion, in alphabetical order.
@@ -59,12 +58,49 @@ impl DeletionIndex {
         let equal = around.iter().skip(from).take_while(move |(other, _)| *other == deletion);
         let mut last = None;
         let new = equal.filter(move |(_, at)| last.replace(*at) != Some(*at));
-        new.filter_map(|(_, at)| self.words.get(*at as usize)).map(AsRef::as_ref)
+        new.filter_map(|(_, at)| self.words.get(*at as usize))
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let words: usize = self.words.iter().map(|word| size_of_val(word) + word.len()).sum();
-        words + size_of_val(self.deletions.as_slice()) + self.slots.bytes()
+        self.words.bytes() + size_of_val(self.deletions.as_slice()) + self.slots.bytes()
+    }
+}
+
+/// Words in alphabetical order in one text, which takes half of the memory of separate strings.
+#[derive(Debug, Clone, Default)]
+struct WordList {
+    text: String,
+    /// Where each word ends.
+    ends: Vec<u32>,
+}
+
+impl WordList {
+    /// Adds a word that comes after all others.
+    fn push(&mut self, word: &str) {
+        self.text.push_str(word);
+        self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+    }
+
+    fn get(&self, at: usize) -> Option<&str> {
+        let from = at.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        self.text.get(from as usize..*self.ends.get(at)? as usize)
+    }
+
+    fn contains(&self, word: &str) -> bool {
+        let mut range = 0..self.ends.len();
+        while !range.is_empty() {
+            let middle = range.start.midpoint(range.end);
+            match self.get(middle).map_or(Ordering::Greater, |found| found.cmp(word)) {
+                Ordering::Less => range.start = middle + 1,
+                Ordering::Equal => return true,
+                Ordering::Greater => range.end = middle,
+            }
+        }
+        false
+    }
+
+    fn bytes(&self) -> usize {
+        self.text.len() + size_of_val(self.ends.as_slice())
     }
 }
 
@@ -198,6 +234,21 @@ mod tests {
         let one = super::find_similar(std::iter::once(&all), "meanzing", hidden);
         assert_eq!(super::find_similar(lists.iter(), "meanzing", hidden), one);
         assert_eq!(one.len(), MAX_WORDS_PER_DELETION);
+    }
+
+    #[test]
+    fn a_list_of_words_has_exactly_those_that_were_added() {
+        let words = ["calendar", "file", "invoic", "reserv", "日本語版"];
+        let spelling = DeletionIndex::of(words.into_iter().rev().chain(["abc", "base64"]));
+        let found: Vec<_> = (0..6).map_while(|at| spelling.words.get(at)).collect();
+        assert_eq!(found, words);
+        assert!(words.into_iter().all(|word| spelling.has(word)));
+        for other in ["", "abc", "calenda", "filefile", "in", "zebra"] {
+            assert!(!spelling.has(other), "{other}");
+        }
+        assert!(!DeletionIndex::default().has("file"));
+        let letters: usize = words.iter().map(|word| word.len()).sum();
+        assert_eq!(spelling.words.bytes(), letters + 4 * words.len());
     }
 
     #[test]

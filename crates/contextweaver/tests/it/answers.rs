@@ -36,6 +36,30 @@ fn a_good_answer_is_sure_and_a_bad_one_abstains() {
     assert!(nothing.abstained && nothing.confidence == 0 && nothing.hits.is_empty());
 }
 
+/// One item has all words of the request, so associations imply nothing.
+#[cfg(feature = "token-table")]
+#[test]
+fn rules_count_less_where_items_are_not_compared_by_meaning() {
+    let item = |name: &str, text: &str| SelectableItem::new(id(name), name, text);
+    let diary = item("diary.write", "Remember that Anna works at Siemens");
+    let items = [diary, item("graph.create_entities", "Create entities"), item("clock", "Time")];
+    let words = Router::new(catalog(items)).unwrap();
+    let table = contextweaver::route::TokenTable::built_in().unwrap();
+    let meant = |router: &Router| {
+        let request = RouteRequest::new("remember that Anna works at Siemens", 3).with_trace();
+        let trace = router.answer(&request).trace.unwrap();
+        let found = trace.candidates.into_iter().find(|one| one.id == "graph.create_entities");
+        let terms = found.unwrap().terms.into_iter();
+        terms.filter(|term| term.by == "meant").map(|term| term.score).sum::<u64>()
+    };
+    let (by_words, with_table) = (meant(&words), meant(&words.clone().with_table(table)));
+    let expected = with_table * 8 / 10;
+    assert!(
+        by_words > 0 && by_words.abs_diff(expected) * 100 <= expected,
+        "{by_words} {with_table}"
+    );
+}
+
 #[test]
 fn two_equals_are_asked_about() {
     let answer = mail().answer(&RouteRequest::new("mail", 3));
