@@ -17,6 +17,7 @@ mod weights;
 
 use std::ops::Range;
 
+use super::evidence::KEY_GROUP;
 use super::secrets::is_key_of_nobody;
 use super::validators::not_placeholder_password;
 use super::work_meter;
@@ -44,7 +45,11 @@ pub(crate) fn values(text: &str, at: usize, end: usize, found: &mut dyn FnMut(Ra
 }
 
 /// True where the weights speak so clearly against every word of what a rule found that it is no secret.
+/// Words without a digit are left to the rule.
 pub(crate) fn refutes(text: &str, found: &Range<usize>) -> bool {
+    if !text.get(found.clone()).is_some_and(|word| word.bytes().any(|b| b.is_ascii_digit())) {
+        return false;
+    }
     let end = text.floor_char_boundary((found.end + BYTES_BEHIND).min(text.len()));
     let run = tokens::run_start(text, found.start);
     let mut best = None;
@@ -59,7 +64,13 @@ pub(crate) fn refutes(text: &str, found: &Range<usize>) -> bool {
 /// Calls `visit` with each token that belongs to the label at a position, and where the label begins. A
 /// token belongs to the last label before it or in its run.
 fn each_token(text: &str, at: usize, end: usize, visit: &mut dyn FnMut(&Token, usize)) {
+    // Of most labels no digits follow, which costs less to see than what the label is.
+    let near = text.as_bytes().get(at..(at + BYTES_READ).min(end)).unwrap_or_default();
+    if !near.iter().any(u8::is_ascii_digit) {
+        return;
+    }
     let Some(label) = label::at(text, at) else { return };
+    let (is_key, label) = (label.group == KEY_GROUP, label.range);
     let end = text.floor_char_boundary(end.min(at + BYTES_READ));
     let most = text.floor_char_boundary(end.min(label.end + BYTES_BEHIND));
     work_meter::add_bytes(end.saturating_sub(at));
@@ -68,9 +79,17 @@ fn each_token(text: &str, at: usize, end: usize, visit: &mut dyn FnMut(&Token, u
     let stop = next.map_or(most, |next| tokens::run_start(text, next));
     if stop > run {
         tokens::each(text, run..stop, end, &mut |token| {
-            if token.range.end > label.end {
+            if token.range.end > label.end && !(is_key && is_no_key(text, token)) {
                 visit(token, label.start);
             }
         });
     }
+}
+
+/// True for a word that is too short for a key, or of digits alone: most of what stands near `api` and
+/// `key` in a log.
+fn is_no_key(text: &str, token: &Token) -> bool {
+    const MIN_KEY_BYTES: usize = 8;
+    let word = text.as_bytes().get(token.range.clone()).unwrap_or_default();
+    word.len() < MIN_KEY_BYTES || !word.iter().any(u8::is_ascii_alphabetic)
 }

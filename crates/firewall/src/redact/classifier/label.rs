@@ -8,14 +8,21 @@ use crate::redact::evidence::{ListedLabel, listed_labels};
 const MIN_INSIDE: usize = 4;
 
 /// The label that begins at a position.
-pub(super) fn at(text: &str, at: usize) -> Option<Range<usize>> {
+pub(super) fn at(text: &str, at: usize) -> Option<ListedLabel> {
     let label = listed_labels(text, at..text.len(), true).next()?;
-    (label.announces && is_word(text, &label)).then_some(label.range)
+    (announces(text, &label) && is_word(text, &label)).then_some(label)
 }
 
 /// Where the first label begins that is in a part of a text.
 pub(super) fn next(text: &str, from: usize, end: usize) -> Option<usize> {
-    in_part(text, from..end).find(|label| label.announces).map(|label| label.range.start)
+    in_part(text, from..end).find(|label| announces(text, label)).map(|label| label.range.start)
+}
+
+/// False for what a value belongs to, and for a part of a path: `/api/v1`.
+fn announces(text: &str, label: &ListedLabel) -> bool {
+    let is_of_path = text.get(label.range.end..).is_some_and(|rest| rest.starts_with('/'))
+        || text.get(..label.range.start).is_some_and(|lead| lead.ends_with('/'));
+    label.announces && !is_of_path
 }
 
 /// The labels of a part of a text, those of things and of other values too.

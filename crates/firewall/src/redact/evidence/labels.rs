@@ -29,6 +29,9 @@ const GROUPS: [(&str, Feature); 9] = [
     ("other", Feature::OtherThing),
 ];
 
+/// The number of the group of labels for keys and tokens.
+pub(crate) const KEY_GROUP: usize = 6;
+
 /// A word of the list.
 struct Label {
     near: Feature,

@@ -112,7 +112,7 @@ fn is_message_id(bytes: &[u8], address: Range<usize>, at: usize) -> bool {
 /// `"name":"Message-ID","value":"<`.
 fn header_before(before: &[u8]) -> Option<&[u8]> {
     let bare = |text: &'_ [u8]| {
-        text.len() - text.iter().rev().take_while(|b| b" \t\"\\".contains(b)).count()
+        text.len() - text.iter().rev().take_while(|b| b" \t\r\n\"\\".contains(b)).count()
     };
     let before = before.get(..bare(before))?;
     let name = before.strip_suffix(b":").or_else(|| before.strip_suffix(b"="))?;

@@ -13,7 +13,6 @@ use super::token_form;
 use super::token_stats::{self, TokenStats, is_dated, is_uuid};
 use super::vendor_id;
 use super::{NAMED_TOKEN_RULE, ScanHit, TOKEN_FORM_RULE, VENDOR_TOKEN_RULE, byte_at, slice};
-use crate::redact::classifier;
 use crate::redact::covered_ranges::CoveredRanges;
 use crate::redact::scan_window::ScanWindow;
 use crate::redact::validators::{not_a_path, not_placeholder};
@@ -35,12 +34,11 @@ pub(super) fn scan(window: &ScanWindow<'_>, known: &CoveredRanges, hits: &mut Ve
         .token_runs(MIN_TOKEN_LEN)
         .filter(|run| run.len() <= MAX_TOKEN_LEN && !known.covers(run))
     {
-        check_run(window.text, run, hits);
+        check_run(window.bytes(), run, hits);
     }
 }
 
-fn check_run(window: &str, run: Range<usize>, hits: &mut Vec<ScanHit>) {
-    let bytes = window.as_bytes();
+fn check_run(bytes: &[u8], run: Range<usize>, hits: &mut Vec<ScanHit>) {
     let whole = slice(bytes, run.clone());
     work_meter::add_bytes(whole.len());
     if !whole.iter().any(u8::is_ascii_alphabetic) {
@@ -100,10 +98,7 @@ fn check_run(window: &str, run: Range<usize>, hits: &mut Vec<ScanHit>) {
         && (rule != VENDOR_TOKEN_RULE || !is_behind_thing(bytes, token.start))
         && not_placeholder(text)
     {
-        let range = with_suffix(bytes, token);
-        if !classifier::refutes(window, &range) {
-            hits.push(ScanHit { range, rule });
-        }
+        hits.push(ScanHit { range: with_suffix(bytes, token), rule });
     }
 }
 
@@ -194,10 +189,9 @@ fn is_behind_thing(bytes: &[u8], token: usize) -> bool {
     let before = slice(bytes, token.saturating_sub(MAX_WORD_BYTES)..token);
     let is_letter = |byte: &&u8| byte.is_ascii_alphabetic();
     let len = before.len() - before.iter().rev().take_while(|b| b" :=\"'".contains(b)).count();
-    let signs = slice(before, len..before.len());
     let word = before.iter().take(len).rev().take_while(is_letter).count();
     let word = slice(before, len - word..len);
-    !signs.is_empty() && IDENTIFIED.iter().any(|thing| thing.eq_ignore_ascii_case(word))
+    len < before.len() && IDENTIFIED.iter().any(|thing| thing.eq_ignore_ascii_case(word))
 }
 
 /// The name that a token is assigned to.
