@@ -12,8 +12,6 @@ mod program_option;
 mod reading_action;
 mod reading_query;
 
-pub use change::{DELETION_VERBS, DELETION_WORDS};
-pub use program_option::TEXTS_FOR_PEOPLE;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Number, Value};

@@ -26,6 +26,7 @@
 mod argument_role;
 mod saved_file;
 mod schema_membership;
+mod shared_words;
 mod tool_words;
 
 use std::collections::BTreeSet;
@@ -38,6 +39,7 @@ pub(crate) use argument_role::is_field_name;
 pub use argument_role::{ArgumentRole, argument_role};
 pub use saved_file::{possible_saved_files, saved_files};
 pub(crate) use schema_membership::{PathStep, SchemaMembership, schema_allows, schema_membership};
+pub use shared_words::{DELETION_VERBS, DELETION_WORDS, TEXTS_FOR_PEOPLE};
 pub(crate) use tool_words::{ToolWords, grants_access, lasts};
 
 /// How deeply a schema is read.

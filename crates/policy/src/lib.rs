@@ -6,9 +6,8 @@
 //! validated and compiled. [`PolicySet::decide`] is a pure function of the set and a
 //! [`PolicyQuery`]. `docs/concepts/policy.md` defines the exact semantics.
 //!
-//! By design, this crate executes nothing, stores nothing, and reads no files and no clock, and it
-//! has no way to loosen a decision. A call that no rule matches is denied. What a server says about
-//! its own tools never relaxes anything.
+//! By design, this crate executes nothing, stores nothing, reads no files and no clock, and cannot loosen
+//! a decision. A call that no rule matches is denied; what a server says of its tools relaxes nothing.
 //!
 //! ```
 //! use weaver_policy::{Contracts, Policy, PolicySet};
@@ -83,9 +82,7 @@ mod value_search;
 
 pub use agents::AgentCapabilities;
 pub use approval::ReleaseProof;
-pub use argument::{
-    ArgumentError, ArgumentPredicate, DELETION_VERBS, DELETION_WORDS, TEXTS_FOR_PEOPLE,
-};
+pub use argument::{ArgumentError, ArgumentPredicate};
 pub use contract::{
     Contract, ContractStatus, Contracts, Drift, DriftChange, DriftClass, OutputLabel,
     VisibilityRule,

@@ -1,6 +1,6 @@
 //! Choices that take something away.
 
-use weaver_policy::{DELETION_VERBS, DELETION_WORDS};
+use weaver_policy::critical::{DELETION_VERBS, DELETION_WORDS};
 
 /// Whether a choice takes something away.
 pub(super) fn is_destroying(choice: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Tools that do several things, of which one argument says which: `mode: list | create | delete`.
 
-use weaver_policy::{ArgumentPredicate, DELETION_VERBS, DELETION_WORDS, MatchConditions, Pattern};
+use weaver_policy::critical::{DELETION_VERBS, DELETION_WORDS};
+use weaver_policy::{ArgumentPredicate, MatchConditions, Pattern};
 
 use super::argument::Argument;
 use super::deletion_words::is_destroying;

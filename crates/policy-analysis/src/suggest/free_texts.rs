@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use weaver_policy::critical::TEXTS_FOR_PEOPLE;
 use weaver_policy::critical::{ArgumentRole, argument_role};
-use weaver_policy::{MatchConditions, PolicySet, TEXTS_FOR_PEOPLE};
+use weaver_policy::{MatchConditions, PolicySet};
 use weaver_text::split;
 use weaver_types::{JsonPointer, SinkKind};
 

@@ -67,16 +67,7 @@ fn says_change(name: &str, value: &Value) -> bool {
         || said.len() <= 3 && rest.iter().any(|word| takes_away(word))
 }
 
-/// Verbs that take something away.
-pub const DELETION_VERBS: [&str; 24] = [
-    "delete", "remove", "drop", "destroy", "purge", "prune", "clear", "forget", "reset", "wipe",
-    "erase", "truncate", "uninstall", "revoke", "kill", "terminate", "unlink", "discard",
-    "archive_all", "empty", "trash", "evict", "rollback", "revert",
-];
-/// Words that say it as they stand: `deliver` and `delta` take nothing away.
-pub const DELETION_WORDS: [&str; 2] = ["del", "rm"];
-
-/// Whether a word is a form of such a verb.
+/// Whether a word is a form of a verb that takes something away.
 pub(super) fn takes_away(word: &str) -> bool {
     let is_form = |verb: &&str| {
         let rest = word.strip_prefix(verb.strip_suffix('e').unwrap_or(verb));

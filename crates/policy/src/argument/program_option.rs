@@ -37,12 +37,6 @@ pub(super) fn holds_options(value: &Value) -> bool {
     false
 }
 
-/// Names of texts for people.
-pub const TEXTS_FOR_PEOPLE: [&str; 14] = [
-    "body", "caption", "comment", "content", "contents", "description", "html", "markdown",
-    "message", "note", "notes", "subject", "summary", "title",
-];
-
 /// Whether a member of this name is a text for people, which may begin with a dash.
 fn is_for_people(name: &str) -> bool {
     TEXTS_FOR_PEOPLE.contains(&name.to_ascii_lowercase().as_str())
