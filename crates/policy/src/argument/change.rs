@@ -6,6 +6,7 @@ mod statement;
 use serde_json::Value;
 
 use super::reading_action::words;
+use crate::critical::{DELETION_VERBS, DELETION_WORDS};
 
 /// How deeply values are searched, and JSON in a text below them.
 const MAX_DEPTH: usize = 8;

@@ -1,5 +1,6 @@
 //! Finds texts that a program would read as an option, or as every file ("option injection").
 
+use crate::critical::TEXTS_FOR_PEOPLE;
 use serde_json::Value;
 
 /// Whether a value holds such a text: one that begins with `-`, at whatever depth. Where the value is one
