@@ -18,11 +18,22 @@ pub(super) fn next(text: &str, from: usize, end: usize) -> Option<usize> {
     in_part(text, from..end).find(|label| announces(text, label)).map(|label| label.range.start)
 }
 
-/// False for what a value belongs to, and for a part of a path: `/api/v1`.
+/// False for what a value belongs to, for a part of a path, `/api/v1`, and for the name of a field of JSON,
+/// whose value is judged alike in a text and in a field.
 fn announces(text: &str, label: &ListedLabel) -> bool {
     let is_of_path = text.get(label.range.end..).is_some_and(|rest| rest.starts_with('/'))
         || text.get(..label.range.start).is_some_and(|lead| lead.ends_with('/'));
-    label.announces && !is_of_path
+    label.announces && !is_of_path && !names_field(text, label.range.end)
+}
+
+/// True where a name in quotation marks goes on to its end and a colon follows: `_old": `.
+fn names_field(text: &str, at: usize) -> bool {
+    const MAX_NAME: usize = 24;
+    let rest = text.get(at..).unwrap_or_default();
+    let len = rest.chars().take(MAX_NAME).take_while(|c| c.is_alphanumeric() || "_-.".contains(*c));
+    let rest = rest.get(len.map(char::len_utf8).sum()..).unwrap_or_default();
+    let behind = rest.trim_start_matches('\\').strip_prefix('"');
+    behind.is_some_and(|rest| rest.trim_ascii_start().starts_with(':'))
 }
 
 /// The labels of a part of a text, those of things and of other values too.

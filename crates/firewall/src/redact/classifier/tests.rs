@@ -20,6 +20,7 @@ fn a_token_belongs_to_the_last_label_before_it() {
         ("PIN 4471 and the alarm 5582", vec!["4471", "5582"]),
         ("API_TOKEN=q8Vn2LmZ7", vec!["q8Vn2LmZ7"]),
         ("GET /api/v1 200 q8Vn2LmZ7", vec![]),
+        ("{\"api_key_old\": \"q8Vn2LmZ7\"}", vec![]),
         ("the key of 2026 is 447118204", vec![]),
         ("4471 is the code", vec![]),
         ("key-q8Vn2Lm7", vec!["key-q8Vn2Lm7"]),
