@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::redact::evidence::{ListedLabel, listed_labels};
+use crate::redact::evidence::{ListedLabel, listed_labels, names_field};
 
 /// The shortest label that counts inside another word, in bytes.
 const MIN_INSIDE: usize = 4;
@@ -24,16 +24,6 @@ fn announces(text: &str, label: &ListedLabel) -> bool {
     let is_of_path = text.get(label.range.end..).is_some_and(|rest| rest.starts_with('/'))
         || text.get(..label.range.start).is_some_and(|lead| lead.ends_with('/'));
     label.announces && !is_of_path && !names_field(text, label.range.end)
-}
-
-/// True where a name in quotation marks goes on to its end and a colon follows: `_old": `.
-fn names_field(text: &str, at: usize) -> bool {
-    const MAX_NAME: usize = 24;
-    let rest = text.get(at..).unwrap_or_default();
-    let len = rest.chars().take(MAX_NAME).take_while(|c| c.is_alphanumeric() || "_-.".contains(*c));
-    let rest = rest.get(len.map(char::len_utf8).sum()..).unwrap_or_default();
-    let behind = rest.trim_start_matches('\\').strip_prefix('"');
-    behind.is_some_and(|rest| rest.trim_ascii_start().starts_with(':'))
 }
 
 /// The labels of a part of a text, those of things and of other values too.

@@ -137,6 +137,16 @@ fn is_in_sentence(text: &str, word: Range<usize>) -> bool {
     (before.is_whitespace() || "(„“«-".contains(before)) && !"-_\".=(['".contains(behind)
 }
 
+/// True where a name in quotation marks goes on to its end and a colon follows: `_old": `.
+pub(crate) fn names_field(text: &str, at: usize) -> bool {
+    const MAX_NAME: usize = 24;
+    let rest = text.get(at..).unwrap_or_default();
+    let len = rest.chars().take(MAX_NAME).take_while(|c| c.is_alphanumeric() || "_-.".contains(*c));
+    let rest = rest.get(len.map(char::len_utf8).sum()..).unwrap_or_default();
+    let behind = rest.trim_start_matches('\\').strip_prefix('"');
+    behind.is_some_and(|rest| rest.trim_ascii_start().starts_with(':'))
+}
+
 /// Where the first label of a group begins in a part of a text, or its end. So the words of a text are
 /// looked at once, however close to one another its labels are.
 pub(super) fn next_of_group(text: &str, part: Range<usize>, group: Feature) -> usize {
