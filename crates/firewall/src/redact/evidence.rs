@@ -17,7 +17,7 @@ use std::ops::Range;
 pub(crate) use candidate::is_unspaced;
 #[cfg(test)]
 pub(crate) use labels::label_words;
-pub(crate) use labels::{KEY_GROUP, ListedLabel, listed_labels};
+pub(crate) use labels::{KEY_GROUP, ListedLabel, listed_labels, names_field};
 
 use super::secrets::{is_key_of_nobody, is_random_token};
 use super::spoken::is_other_code;
