@@ -110,8 +110,7 @@ mod tests {
     use std::cell::Cell;
 
     use weaver_gateway::secret::KdfCosts;
-    use weaver_types::OsRandom;
-    use weaver_types::signature::KeyId;
+    use weaver_types::{KeyId, OsRandom};
 
     use super::*;
 
