@@ -63,8 +63,8 @@ fn values(text: &str, at: usize, end: usize, kind: LabelKind, found: &mut dyn Fn
     let end =
         labels::next_of_group(text, label.end..end.min(label.end + BYTES_BEHIND), kind.near());
     work_meter::add_bytes(end.saturating_sub(at));
-    // The value of a field of JSON is judged by its name, alike in a text and in a value.
-    if labels::names_field(text, label.end)
+    // The text of a field of JSON is judged by its name, alike in a text and in a value.
+    if labels::names_text_field(text, label.end)
         || kind == LabelKind::Code && is_other_code(text, &label)
     {
         return;

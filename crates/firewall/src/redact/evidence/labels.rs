@@ -147,6 +147,15 @@ pub(crate) fn names_field(text: &str, at: usize) -> bool {
     behind.is_some_and(|rest| rest.trim_ascii_start().starts_with(':'))
 }
 
+/// The same for a field with a text. Whether a number is one, the text around it says.
+pub(super) fn names_text_field(text: &str, at: usize) -> bool {
+    let is_text = |(_, value): (&str, &str)| {
+        value.trim_ascii_start().trim_start_matches('\\').starts_with('"')
+    };
+    names_field(text, at)
+        && text.get(at..).and_then(|rest| rest.split_once(':')).is_some_and(is_text)
+}
+
 /// Where the first label of a group begins in a part of a text, or its end. So the words of a text are
 /// looked at once, however close to one another its labels are.
 pub(super) fn next_of_group(text: &str, part: Range<usize>, group: Feature) -> usize {
