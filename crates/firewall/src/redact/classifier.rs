@@ -37,11 +37,23 @@ pub(crate) fn values(text: &str, at: usize, end: usize, found: &mut dyn FnMut(Ra
         let word = text.get(token.range.clone()).unwrap_or_default();
         if weights::sum(&features::of(text, token)) > 0
             && not_placeholder_password(word)
+            && !is_member(word)
             && !is_key_of_nobody(text, label, token.range.clone())
         {
             found(token.range.clone());
         }
     });
+}
+
+/// True for a member of an object in program text: `settings.api_key2`.
+fn is_member(word: &str) -> bool {
+    let Some((object, member)) = word.rsplit_once('.') else { return false };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    object.len() > 2
+        && object.bytes().all(|b| b.is_ascii_lowercase() || b"._".contains(&b))
+        && member.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && member.contains('_')
+        && member.chars().all(is_name)
 }
 
 /// True where the weights speak so clearly against every word of what a rule found that it is no secret.

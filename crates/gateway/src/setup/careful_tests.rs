@@ -232,7 +232,7 @@ fn what_is_held_says_what_would_have_fitted() {
     assert!(write.ends_with(&begins), "{write}");
     let query = said("sqlite.write_query", json!({ "query": "delete from orders" }));
     assert!(
-        query.contains("or a new table, column or index")
+        query.contains("or a new table, view, column or index")
             && query.ends_with("not understood: `delete`"),
         "{query}"
     );

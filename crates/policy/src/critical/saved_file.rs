@@ -54,7 +54,7 @@ pub fn possible_saved_files(schema: Option<&Value>) -> impl Iterator<Item = &str
 
 fn may_name_saved_file(name: &str) -> bool {
     /// Names that say where something goes.
-    const PLACES: [&str; 7] = ["destination", "dest", "dst", "into", "to", "location", "target"];
+    const PLACES: [&str; 4] = ["destination", "dest", "dst", "into"];
     /// What goes to the place behind it: `dump_to`.
     const PUTS: [&str; 7] = ["copy", "download", "dump", "export", "put", "save", "write"];
     let words = split::identifier(name);

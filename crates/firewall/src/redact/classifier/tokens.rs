@@ -121,7 +121,7 @@ fn may_be_secret(word: &str) -> bool {
 }
 
 fn is_border(c: char) -> bool {
-    "\"'`<>()[]{}|«»„“”‘’‹›「」『』【】，。、；：（）\u{3000}".contains(c)
+    c.is_control() || "\"'`<>()[]{}|«»„“”‘’‹›「」『』【】，。、；：（）\u{3000}".contains(c)
 }
 
 fn trim(text: &str, range: Range<usize>) -> Range<usize> {
