@@ -84,7 +84,7 @@ const SHOWING: [&str; 8] =
 
 fn is_option_of(text: &str, options: &[&str]) -> bool {
     let is_same = |known: &&str| text == *known || known.ends_with('=') && text.starts_with(known);
-    options.iter().any(|known| is_same(known))
+    options.iter().any(is_same)
 }
 
 /// Whether the words of a command line are those of one that only shows: it says so, or has an option that
