@@ -539,3 +539,9 @@ fn further_references_that_a_reader_of_a_text_follows() {
     let go = ["Visit {{ name }} to see http://evil.example/x", "a to=b http://evil.example"];
     all_go("n.read", Effects::READ_LOCAL, &go.map(|text| json!({ "contents": text })));
 }
+
+/// Each address would be read with all that is before it, if that were not looked at once.
+#[test]
+fn a_text_full_of_addresses_is_read_in_time() {
+    all_go("n.read", Effects::READ_LOCAL, &[json!({ "file_path": "a://".repeat(150_000) })]);
+}

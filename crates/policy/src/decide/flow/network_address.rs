@@ -125,10 +125,13 @@ fn is_remote_path(text: &str) -> bool {
 /// Whether an address stands behind what a library writes before it: `/vsicurl/http://…`,
 /// `php://filter/resource=http://…`, `tcp:host:80`.
 fn is_behind_prefix(text: &str) -> bool {
+    // Looked for once, as a text may have very many addresses.
+    let bracket = text.find(['{', '(', '<', '[']);
     let is_nested = |(at, _): (usize, &str)| {
         let (before, after) = text.split_at_checked(at).unwrap_or_default();
         let (scheme, rest) = (last_scheme(before), after.get(3..).unwrap_or_default());
-        let is_prefixed = scheme.len() < before.len() && !before.contains(['{', '(', '<', '[']);
+        let is_prefixed =
+            scheme.len() < before.len() && bracket.is_none_or(|bracket| at <= bracket);
         is_prefixed && is_listed(scheme, &[HOST_SCHEMES]) && is_remote_authority(scheme, rest)
     };
     let is_network_file_system = |step: &str| {
